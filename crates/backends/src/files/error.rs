@@ -1,0 +1,259 @@
+//! What can go wrong, each as one sentence for the model. Not the mapping to protocol codes.
+
+use std::{error, fmt, io, path::PathBuf};
+
+use super::show::quoted;
+
+/// Why an operation gave no result. `Display` is the sentence that the model reads: who erred and what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// The caller no longer wants the answer.
+    Cancelled,
+    /// A cursor that no list gave out.
+    Cursor,
+    /// The file is inside, but the account of the server may not read it.
+    Denied {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// The disk answered something unforeseen. The cause is in `source`, for the log only.
+    Failed {
+        /// The path as shown to the model.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An argument that cannot be meant.
+    Invalid {
+        /// The argument's name.
+        argument: &'static str,
+        /// What is wrong with it and what to send instead.
+        problem: String,
+    },
+    /// A folder where a file is needed.
+    IsFolder {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// Nothing there, or not allowed: the two are one answer, so that nothing can be found out about what lies outside.
+    Missing {
+        /// The path as it was asked for.
+        path: String,
+        /// The sentence about the working folders.
+        folders: String,
+    },
+    /// No folder is configured, so nothing can be reached.
+    NoFolders,
+    /// A file where a folder is needed.
+    NotAFolder {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// Not text in UTF-8.
+    NotText {
+        /// The path as shown to the model.
+        path: String,
+        /// What it is, and what to call instead.
+        found: String,
+    },
+    /// A pipe, socket or device: never opened, since that can hang or have effects.
+    Special {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// The time for one call ended before there was anything to answer.
+    TimeUp {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// More bytes than one answer may hold.
+    TooLarge {
+        /// The path as shown to the model.
+        path: String,
+        /// Bytes the file has.
+        size: u64,
+        /// Bytes one answer may have.
+        limit: u64,
+        /// What to call instead.
+        instead: &'static str,
+    },
+}
+
+impl FilesError {
+    /// Whether the answer is "not found", in the sense of the protocol's resource-not-found error.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::NoFolders)
+    }
+
+    pub(crate) fn invalid(argument: &'static str, problem: impl Into<String>) -> Self {
+        Self::Invalid {
+            argument,
+            problem: problem.into(),
+        }
+    }
+}
+
+impl fmt::Display for FilesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => write!(f, "The call was cancelled."),
+            Self::Cursor => {
+                write!(
+                    f,
+                    "This cursor was not given out by this list. Start again without a cursor."
+                )
+            }
+            Self::Denied { path } => write!(
+                f,
+                "{} exists, but the account that runs this server has no permission to read it.",
+                quoted(path)
+            ),
+            Self::Failed { path, .. } => write!(
+                f,
+                "The server failed to read {}; the cause is in its log. It may help to try again.",
+                quoted(path)
+            ),
+            Self::Invalid { argument, problem } => write!(f, "Argument `{argument}`: {problem}"),
+            Self::IsFolder { path } => {
+                write!(
+                    f,
+                    "{} is a directory, not a file. Use list_directory for it.",
+                    quoted(path)
+                )
+            }
+            Self::Missing { path, folders } => {
+                write!(f, "Nothing at {} that can be read. {folders}", quoted(path))
+            }
+            Self::NoFolders => write!(
+                f,
+                "No working folder is configured, so no file can be reached. Whoever runs this server has to name one."
+            ),
+            Self::NotAFolder { path } => {
+                write!(
+                    f,
+                    "{} is a file, not a directory. Use get_file_info or read_text_file.",
+                    quoted(path)
+                )
+            }
+            Self::NotText { path, found } => {
+                write!(f, "{} is not UTF-8 text: {found}", quoted(path))
+            }
+            Self::Special { path } => write!(
+                f,
+                "{} is a pipe, socket or device. Only ordinary files and directories are read.",
+                quoted(path)
+            ),
+            Self::TimeUp { path } => write!(
+                f,
+                "Reading {} took longer than one call may. Ask for less of it, or try again.",
+                quoted(path)
+            ),
+            Self::TooLarge {
+                path,
+                size,
+                limit,
+                instead,
+            } => write!(
+                f,
+                "{} has {size} bytes, and one answer holds at most {limit}. {instead}",
+                quoted(path)
+            ),
+        }
+    }
+}
+
+impl error::Error for FilesError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Failed { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why a folder cannot be served; for the person who starts the server.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// A name that could not be the first part of a path.
+    BadName {
+        /// The name as given.
+        name: String,
+    },
+    /// Two folders with one name.
+    Duplicate {
+        /// The name that was given twice.
+        name: String,
+    },
+    /// There is no such folder.
+    Missing {
+        /// The folder as given.
+        path: PathBuf,
+    },
+    /// There is something, but not a folder.
+    NotAFolder {
+        /// The folder as given.
+        path: PathBuf,
+    },
+    /// The system refused for another reason.
+    Refused {
+        /// The folder as given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl FolderError {
+    pub(crate) fn from_io(path: PathBuf, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            io::ErrorKind::NotADirectory => Self::NotAFolder { path },
+            _ => Self::Refused { path, source },
+        }
+    }
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName { name } => write!(
+                f,
+                "{} cannot name a folder: a name is 1 to 64 characters without slashes, colons or control characters",
+                quoted(name)
+            ),
+            Self::Duplicate { name } => {
+                write!(
+                    f,
+                    "two folders are named {}: give one of them another name",
+                    quoted(name)
+                )
+            }
+            Self::Missing { path } => write!(f, "no such folder: {}", path.display()),
+            Self::NotAFolder { path } => {
+                write!(
+                    f,
+                    "{} is not a folder: give the folder that holds it",
+                    path.display()
+                )
+            }
+            Self::Refused { path, source } => {
+                write!(
+                    f,
+                    "the folder {} cannot be opened: {source}",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+impl error::Error for FolderError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Refused { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

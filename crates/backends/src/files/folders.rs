@@ -1,0 +1,317 @@
+//! The working folders: opened once, named, and the only way to the disk. Finds the place that a path text means.
+
+use std::{
+    collections::HashSet,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+
+use super::{
+    FilesError, FolderError, Limits,
+    lexical::{self, Lexical, Refused, Rules},
+    place::{Place, Spot},
+    uri,
+};
+
+/// Longest path text that is looked at; every system's own bound lies below.
+const LONGEST: usize = 32 * 1024;
+
+/// Folders that the sentence about the working folders names one by one.
+const NAMED: usize = 20;
+
+/// A folder to be opened.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FolderSpec {
+    /// The name that stands first in paths when there are several folders; the last part of the path if not given.
+    pub name: Option<String>,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl<P: Into<PathBuf>> From<P> for FolderSpec {
+    fn from(path: P) -> Self {
+        Self {
+            name: None,
+            path: path.into(),
+        }
+    }
+}
+
+/// One working folder. The open handle is the confinement: what it cannot reach, nobody can.
+#[derive(Debug)]
+pub struct Folder {
+    name: String,
+    path: PathBuf,
+    /// The components by which an absolute path is known to lie inside: of the canonical path, and of the one given.
+    prefixes: Vec<Vec<Vec<u8>>>,
+    dir: Dir,
+}
+
+impl Folder {
+    /// The name, unique among the folders.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The canonical absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    fn open(spec: &FolderSpec, taken: &HashSet<String>) -> Result<Self, FolderError> {
+        let refuse = |source| FolderError::from_io(spec.path.clone(), source);
+        let path = std::fs::canonicalize(&spec.path).map_err(refuse)?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(refuse)?;
+        // A handle may be had without the right to list, and then the first call would fail instead of the start.
+        dir.entries().map_err(refuse)?;
+        let name = match &spec.name {
+            Some(name) => name.clone(),
+            None => free_name(&path, taken),
+        };
+        if !is_name(&name) {
+            return Err(FolderError::BadName { name });
+        }
+        if taken.contains(&name) {
+            return Err(FolderError::Duplicate { name });
+        }
+        let given = std::path::absolute(&spec.path).unwrap_or_else(|_| path.clone());
+        let mut prefixes: Vec<_> = [&path, &given]
+            .into_iter()
+            .filter_map(|path| components(path))
+            .collect();
+        prefixes.dedup();
+        Ok(Self {
+            name,
+            path,
+            prefixes,
+            dir,
+        })
+    }
+
+    /// What is left of an absolute path below this folder, and how many components lie above.
+    fn below<'a>(&self, parts: &'a [Vec<u8>]) -> Option<(usize, &'a [Vec<u8>])> {
+        self.prefixes
+            .iter()
+            .filter(|prefix| {
+                prefix.len() <= parts.len()
+                    && prefix
+                        .iter()
+                        .zip(parts)
+                        .all(|(a, b)| Rules::HERE.same(a, b))
+            })
+            .map(|prefix| (prefix.len(), &parts[prefix.len()..]))
+            .max_by_key(|(depth, _)| *depth)
+    }
+}
+
+/// Any number of working folders; with none, nothing can be reached.
+pub struct Folders {
+    folders: Vec<Folder>,
+    limits: Limits,
+}
+
+impl Folders {
+    /// Opens the folders, in this order. Names that were not given are made unique; given ones must be.
+    pub fn open<S: Into<FolderSpec>>(
+        specs: impl IntoIterator<Item = S>,
+    ) -> Result<Self, FolderError> {
+        let mut folders: Vec<Folder> = Vec::new();
+        let mut taken = HashSet::new();
+        for spec in specs {
+            let folder = Folder::open(&spec.into(), &taken)?;
+            taken.insert(folder.name.clone());
+            folders.push(folder);
+        }
+        Ok(Self {
+            folders,
+            limits: Limits::default(),
+        })
+    }
+
+    /// The same folders under other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The folders in the order they were given.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Folder> {
+        self.folders.iter()
+    }
+
+    /// Whether paths start with the name of a folder.
+    pub(crate) fn are_several(&self) -> bool {
+        self.folders.len() > 1
+    }
+
+    pub(crate) fn folder(&self, index: usize) -> &Folder {
+        &self.folders[index]
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.folders.iter().position(|folder| folder.name == name)
+    }
+
+    /// The roots of all folders.
+    pub(crate) fn roots(&self) -> Vec<Place<'_>> {
+        (0..self.folders.len())
+            .map(|index| Place::new(self, index, PathBuf::new()))
+            .collect()
+    }
+
+    /// What a path text means: relative to the folder, starting with a folder's name when there are several, absolute
+    /// inside a folder, or a `file://` URI. Nothing is looked up on the disk yet.
+    pub(crate) fn resolve(&self, text: &str) -> Result<Spot<'_>, FilesError> {
+        if self.folders.is_empty() {
+            return Err(FilesError::NoFolders);
+        }
+        if text.len() > LONGEST {
+            return Err(self.missing(text));
+        }
+        let is_uri = uri::is_file_uri(text);
+        let lexical = if is_uri {
+            let bytes = uri::to_bytes(text).map_err(|fault| match fault {
+                uri::Fault::Encoding => {
+                    FilesError::invalid("path", "a `%` in a file URI needs two hexadecimal digits.")
+                }
+                uri::Fault::Elsewhere => self.missing(text),
+            })?;
+            lexical::parse(&bytes, Rules::HERE)
+        } else {
+            lexical::parse(text.as_bytes(), Rules::HERE)
+        };
+        let lexical = lexical.map_err(|refused| match refused {
+            Refused::Nul => FilesError::invalid("path", "a path has no NUL byte."),
+            Refused::Outside => self.missing(text),
+        })?;
+        self.locate(lexical).ok_or_else(|| self.missing(text))
+    }
+
+    /// The same for a resource URI: only `file://` URIs name resources.
+    pub(crate) fn resolve_uri(&self, text: &str) -> Result<Spot<'_>, FilesError> {
+        if uri::is_file_uri(text) {
+            self.resolve(text)
+        } else {
+            Err(self.missing(text))
+        }
+    }
+
+    /// The one answer for what is not there and for what is not allowed.
+    pub(crate) fn missing(&self, path: &str) -> FilesError {
+        if self.folders.is_empty() {
+            return FilesError::NoFolders;
+        }
+        FilesError::Missing {
+            path: path.into(),
+            folders: self.sentence(),
+        }
+    }
+
+    /// Which folders there are and how paths are written.
+    pub(crate) fn sentence(&self) -> String {
+        if let [only] = self.folders.as_slice() {
+            return format!(
+                "The working folder is {}; give paths relative to it.",
+                only.path.display()
+            );
+        }
+        let mut names: Vec<_> = (self.folders.iter().take(NAMED))
+            .map(|folder| format!("{} ({})", folder.name, folder.path.display()))
+            .collect();
+        if self.folders.len() > NAMED {
+            names.push(format!("{} more", self.folders.len() - NAMED));
+        }
+        format!(
+            "The working folders are {}; start paths with one of these names.",
+            names.join(", ")
+        )
+    }
+
+    fn locate(&self, lexical: Lexical) -> Option<Spot<'_>> {
+        let (index, parts) = match lexical {
+            Lexical::Absolute(parts) => {
+                let (index, (_, below)) = (self.folders.iter().enumerate())
+                    .filter_map(|(index, folder)| Some((index, folder.below(&parts)?)))
+                    .max_by_key(|(_, (depth, _))| *depth)?;
+                (index, below.to_vec())
+            }
+            Lexical::Relative(parts) if !self.are_several() => (0, parts),
+            Lexical::Relative(parts) => {
+                let Some((first, rest)) = parts.split_first() else {
+                    return Some(Spot::Top(self));
+                };
+                let is_first = |folder: &Folder| Rules::HERE.same(folder.name.as_bytes(), first);
+                (self.folders.iter().position(is_first)?, rest.to_vec())
+            }
+        };
+        let names = parts.into_iter().map(lexical::os_name);
+        Some(Spot::At(Place::new(
+            self,
+            index,
+            names.collect::<Option<PathBuf>>()?,
+        )))
+    }
+}
+
+impl fmt::Debug for Folders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(
+                self.folders
+                    .iter()
+                    .map(|folder| (&folder.name, &folder.path)),
+            )
+            .finish()
+    }
+}
+
+fn components(path: &Path) -> Option<Vec<Vec<u8>>> {
+    match lexical::parse(path.as_os_str().as_encoded_bytes(), Rules::HERE) {
+        Ok(Lexical::Absolute(parts)) => Some(parts),
+        _ => None,
+    }
+}
+
+/// The last part of the path, made fit to be a name, with a number when another folder has it.
+fn free_name(path: &Path, taken: &HashSet<String>) -> String {
+    let last = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let fit: String = (last.chars().take(60))
+        .map(|character| {
+            if is_name(&format!("a{character}")) {
+                character
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let base = if is_name(&fit) { fit } else { "root".into() };
+    let numbered = (2..).map(|number| format!("{base}-{number}"));
+    std::iter::once(base.clone())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or(base)
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.chars().count())
+        && name.trim() == name
+        && !matches!(name, "." | "..")
+        && name.chars().all(|character| {
+            super::show::is_visible(character) && !"/\\:\u{fffd}".contains(character)
+        })
+}

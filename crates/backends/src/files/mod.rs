@@ -1,0 +1,31 @@
+//! The files back-end, reading half: folders that cannot be escaped, and what may be asked of them. Not the MCP side.
+//!
+//! [`Folders`] is opened once; each operation in [`ops`] takes it with typed arguments and answers with a typed result
+//! that also has a text form. [`resources`] shows the same files as resources. Everything here blocks on the disk, asks
+//! a `cancelled` callback on the way, and is bounded by [`Limits`].
+
+mod args;
+mod error;
+mod excerpt;
+mod folders;
+mod glob;
+mod ignored;
+mod lexical;
+mod limits;
+mod lines;
+mod listing;
+pub mod mime;
+pub mod ops;
+mod pace;
+mod place;
+pub mod resources;
+mod show;
+mod text;
+pub mod uri;
+mod walk;
+
+pub use args::Count;
+pub use error::{FilesError, FolderError};
+pub use folders::{Folder, FolderSpec, Folders};
+pub use limits::Limits;
+pub use listing::Kind;

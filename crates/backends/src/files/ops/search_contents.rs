@@ -1,0 +1,283 @@
+//! `search_contents`: lines that match a pattern, in one file or below a directory. The searching of one file is in `grep`.
+
+mod grep;
+
+use std::fmt::Write as _;
+
+use regex::bytes::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::grep::{End, Grep};
+use super::{
+    super::{
+        Count, FilesError, Folders, Kind, args,
+        glob::{Pattern, Patterns},
+        pace::Pace,
+        place::{Place, Spot},
+        show,
+        walk::{Filter, Walk},
+    },
+    ToText, position_after, with_notes,
+};
+
+/// Matching lines in one answer unless the caller says otherwise.
+const USUAL: usize = 100;
+
+/// Most lines of context on each side.
+const CONTEXT: usize = 20;
+
+/// Longest pattern.
+const LONGEST: usize = 4_000;
+
+/// Bytes a compiled pattern may take; what is larger would search too slowly.
+const COMPILED: usize = 1024 * 1024;
+
+/// Searches text files line by line for a regular expression (no look-around or back-references) or literal text.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SearchContents {
+    /// File or directory to search; everything if left out.
+    #[serde(default = "args::everything")]
+    pub path: String,
+    /// What to look for.
+    pub pattern: String,
+    /// The pattern is text and not a regular expression.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub literal: bool,
+    /// Capitals and small letters are the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_case: bool,
+    /// Only files that match this glob, such as `*.py`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub glob: Option<String>,
+    /// Globs of what to leave out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude_patterns: Vec<String>,
+    /// Lines to show before and after each match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Count")]
+    pub context_lines: Option<Count>,
+    /// Most matching lines to show (100).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Count")]
+    pub max_matches: Option<Count>,
+    /// Also names that begin with a dot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_hidden: bool,
+    /// Also what `.gitignore` leaves out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_ignored: bool,
+    /// Go on after this `path:line`, when an answer was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub after: Option<String>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchContentsResult {
+    /// Files with matches, in the order of a walk.
+    pub files: Vec<FileMatches>,
+    /// Matching lines in the answer.
+    pub matches: usize,
+    /// Text files that were searched.
+    pub files_searched: usize,
+    /// What is not in the answer, and how to get it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The matches in one file.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileMatches {
+    /// The file.
+    pub path: String,
+    /// Matching lines and those around them.
+    pub lines: Vec<MatchLine>,
+}
+
+/// A line.
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its text; a long one is cut around the match, marked with `…`.
+    pub text: String,
+    /// False for a line that is only shown because it is next to a match.
+    pub matched: bool,
+}
+
+/// Searches contents.
+pub fn search_contents(
+    folders: &Folders,
+    args: &SearchContents,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<SearchContentsResult, FilesError> {
+    let limits = folders.limits();
+    let pace = Pace::new(limits, cancelled);
+    let regex = args.regex()?;
+    let glob = args
+        .glob
+        .as_deref()
+        .map(|glob| Pattern::new("glob", glob))
+        .transpose()?;
+    let filter = Filter {
+        hidden: args.include_hidden || glob.as_ref().is_some_and(Pattern::asks_hidden),
+        ignored: args.include_ignored,
+        exclude: Patterns::new("excludePatterns", &args.exclude_patterns)?,
+    };
+    let most = args
+        .max_matches
+        .map_or(USUAL, Count::as_usize)
+        .min(limits.matches);
+    let mut grep = Grep::new(&regex, args.context()?, most, limits, &pace);
+    let spot = folders.resolve(&args.path)?;
+    let resumed = args
+        .after
+        .as_deref()
+        .map(|after| resume(folders, &spot, after))
+        .transpose()?;
+    let mut end = End::Open;
+    let mut position = None;
+    if let Some((place, line)) = resumed {
+        position = Some((place.index(), place.below().to_owned()));
+        end = grep.search(&place, line)?;
+    }
+    let mut walk = Walk::new(folders, spot, &filter, position, &pace);
+    while end == End::Open {
+        let Some(found) = walk.next()? else {
+            break;
+        };
+        let is_wanted = found.kind == Kind::File
+            && glob
+                .as_ref()
+                .is_none_or(|glob| glob.matches(&found.from_start, Kind::File));
+        if is_wanted {
+            end = grep.search(&found.place, 0)?;
+        }
+    }
+    let mut result = grep.finish(end);
+    let tally = walk.tally();
+    if result.files.is_empty() && end == End::Open {
+        result.notes.insert(
+            0,
+            nothing_matched(args, result.files_searched, tally.skipped),
+        );
+    }
+    result.notes.extend(tally.notes(limits));
+    Ok(result)
+}
+
+impl SearchContents {
+    fn regex(&self) -> Result<Regex, FilesError> {
+        let pattern = &self.pattern;
+        if pattern.is_empty() || pattern.len() > LONGEST {
+            return Err(FilesError::invalid(
+                "pattern",
+                format!("send 1 to {LONGEST} bytes."),
+            ));
+        }
+        if pattern.contains('\n') {
+            return Err(FilesError::invalid(
+                "pattern",
+                "lines are searched one by one, so it cannot contain a line end.",
+            ));
+        }
+        let pattern = if self.literal {
+            regex::escape(pattern)
+        } else {
+            pattern.clone()
+        };
+        let mut builder = RegexBuilder::new(&pattern);
+        builder
+            .case_insensitive(self.ignore_case)
+            .size_limit(COMPILED)
+            .dfa_size_limit(COMPILED)
+            .nest_limit(100);
+        builder.build().map_err(|error| {
+            let text = error.to_string();
+            // The first lines of a syntax error draw a picture; the last one says it.
+            let reason = text
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ");
+            FilesError::invalid(
+                "pattern",
+                format!("{reason}. With literal=true it is searched for as it is."),
+            )
+        })
+    }
+
+    fn context(&self) -> Result<usize, FilesError> {
+        let lines = self.context_lines.map_or(0, Count::as_usize);
+        if lines > CONTEXT {
+            return Err(FilesError::invalid(
+                "contextLines",
+                format!("at most {CONTEXT}. read_text_file shows more."),
+            ));
+        }
+        Ok(lines)
+    }
+}
+
+/// The file and line that a cut answer named.
+fn resume<'a>(
+    folders: &'a Folders,
+    spot: &Spot<'a>,
+    after: &str,
+) -> Result<(Place<'a>, u64), FilesError> {
+    let refused =
+        || FilesError::invalid("after", "send the `path:line` that the cut answer named.");
+    let (path, line) = after.rsplit_once(':').ok_or_else(refused)?;
+    let line = line.parse().map_err(|_| refused())?;
+    position_after(folders, spot, Some(path))?;
+    Ok((folders.resolve(path)?.place()?, line))
+}
+
+fn nothing_matched(args: &SearchContents, searched: usize, skipped: usize) -> String {
+    let files = show::count(searched, "text file", "text files");
+    let mut note = format!(
+        "No line matches {} in {files}.",
+        show::quoted(&args.pattern)
+    );
+    if skipped > 0 {
+        let entries = show::count(skipped, "entry was", "entries were");
+        let _ = write!(note, " {entries} left out as hidden, ignored or excluded.");
+    }
+    note
+}
+
+impl ToText for SearchContentsResult {
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        for FileMatches { path, lines } in &self.files {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "{path}");
+            let mut before = None;
+            let has_context = lines.iter().any(|line| !line.matched);
+            for MatchLine {
+                line,
+                text: content,
+                matched,
+            } in lines
+            {
+                if has_context && before.is_some_and(|before| before + 1 < *line) {
+                    text.push_str("  --\n");
+                }
+                before = Some(*line);
+                let _ = writeln!(
+                    text,
+                    "  {line}{} {content}",
+                    if *matched { ':' } else { '-' }
+                );
+            }
+        }
+        with_notes(&text, &self.notes)
+    }
+}

@@ -1,0 +1,3 @@
+//! Back-ends: systems that Polyport serves as MCP. One module each; no protocol here.
+
+pub mod files;

@@ -1,0 +1,313 @@
+//! One HTTP request to an MCP endpoint in, one response out. The order of the checks is that of the design: who reaches
+//! us, how, how much, who asks, what it says, and only then a session.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, request};
+use http_body::Body as HttpBody;
+use polyport_proto::http::classify::Endpoint as Rules;
+use polyport_proto::http::headers::Accepts;
+use polyport_proto::http::{Guard, Head, Mirror, Refusal, Route, Sessions, Verb};
+use polyport_proto::revision::modern;
+use polyport_proto::{Admitted, Outcome, Principal, Receipt, RpcError};
+use polyport_rt::run::{Begun, begin};
+use polyport_rt::{Call, Clock, Context, Service};
+use tokio::sync::oneshot;
+
+use crate::authorize::Authorize;
+use crate::body::{Body, CancelOnDrop};
+use crate::collect::{Unread, collect};
+use crate::exchange::{Answer, Exchange, First};
+use crate::legacy::Session;
+use crate::respond;
+
+/// How an endpoint is reached.
+#[derive(Clone)]
+pub struct Config {
+    /// The path it answers on, with and without a slash at the end. Defaults to `/mcp`.
+    pub path: String,
+    /// Hosts and origins it answers to. Defaults to the loopback names.
+    pub guard: Guard,
+    /// Legacy clients get sessions. Defaults to true; without, each of their requests stands alone.
+    pub sessions: bool,
+    /// Who asks. Defaults to nobody: then the endpoint binds to loopback only.
+    pub authorize: Option<Arc<dyn Authorize>>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            path: "/mcp".to_owned(),
+            guard: Guard::loopback(),
+            sessions: true,
+            authorize: None,
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("path", &self.path)
+            .field("guard", &self.guard)
+            .field("sessions", &self.sessions)
+            .field("authorize", &self.authorize.is_some())
+            .finish()
+    }
+}
+
+/// An MCP endpoint. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Endpoint(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) service: Service,
+    pub(crate) rules: Rules,
+    path: String,
+    authorize: Option<Arc<dyn Authorize>>,
+    pub(crate) sessions: Mutex<Sessions<Arc<Session>>>,
+    pub(crate) clock: Clock,
+    pub(crate) swept: Mutex<Duration>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("rules", &self.rules)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// An endpoint for a service.
+    pub fn new(service: Service, config: Config) -> Self {
+        let limits = (*service.limits).clone();
+        let sessions = Mutex::new(Sessions::new(&limits));
+        let rules = Rules {
+            speaks: service.speaks,
+            sessions: config.sessions,
+            guard: config.guard,
+            limits,
+        };
+        let path = config.path.trim_end_matches('/').to_owned();
+        let clock = Clock::start();
+        Self(Arc::new(Inner {
+            service,
+            rules,
+            path,
+            authorize: config.authorize,
+            sessions,
+            clock,
+            swept: Mutex::default(),
+        }))
+    }
+
+    /// The path it answers on.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// Does somebody check who asks?
+    pub fn is_authorized(&self) -> bool {
+        self.0.authorize.is_some()
+    }
+
+    /// How many legacy sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.lock_sessions().len()
+    }
+
+    /// Answers one request.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let (head, body) = request.into_parts();
+        match self.answer(&head, body).await {
+            Ok(response) => response,
+            Err(refusal) => respond::refusal(
+                &refusal,
+                if self.0.rules.sessions {
+                    "GET, POST, DELETE"
+                } else {
+                    "POST"
+                },
+            ),
+        }
+    }
+
+    async fn answer<B>(&self, head: &request::Parts, body: B) -> Result<Response<Body>, Refusal>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let path = head.uri.path();
+        if path.strip_suffix('/').unwrap_or(path) != self.0.path {
+            self.0.rules.guard.check(&head.uri, &head.headers)?;
+            return Ok(respond::empty(404));
+        }
+        let verb = self.0.rules.check_head(Head {
+            method: &head.method,
+            uri: &head.uri,
+            headers: &head.headers,
+        })?;
+        let principal = match &self.0.authorize {
+            None => None,
+            Some(authorize) => match authorize.authorize(&head.headers).await {
+                Ok(principal) => Some(principal),
+                Err(challenge) => return Ok(respond::challenge(&challenge)),
+            },
+        };
+        let accepts = match verb {
+            Verb::Post(accepts) => accepts,
+            Verb::Listen => return self.listen(&head.headers, principal.as_ref()),
+            Verb::Delete => return self.delete(&head.headers, principal.as_ref()),
+        };
+        let body = match collect(body, &self.0.rules.limits).await {
+            Ok(body) => body,
+            Err(Unread::TooLong(blame)) => return Err(blame.into()),
+            Err(Unread::TimedOut) => return Ok(respond::empty(408)),
+            Err(Unread::Gone) => return Ok(respond::empty(400)),
+        };
+        self.route(&head.headers, body, accepts, principal).await
+    }
+
+    async fn route(
+        &self,
+        headers: &HeaderMap,
+        body: Bytes,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Response<Body>, Refusal> {
+        match self.0.rules.classify(headers, body)? {
+            Route::Modern(receipt, mut admitted) => {
+                self.check_mirrored_arguments(headers, &receipt, &admitted)?;
+                admitted.envelope = admitted.envelope.with_principal(principal);
+                Ok(self.modern(receipt, admitted, accepts).await)
+            }
+            Route::ModernNotification => Ok(respond::empty(202)),
+            Route::Initialize(message) => self.initialize(message, principal).await,
+            Route::Session(message) => self.in_session(headers, message, accepts, principal).await,
+            Route::Batch(parts) => self.batch(headers, parts, accepts, principal).await,
+            Route::Alone(revision, message) => {
+                Ok(self.alone(revision, message, accepts, principal).await)
+            }
+        }
+    }
+
+    fn check_mirrored_arguments(
+        &self,
+        headers: &HeaderMap,
+        receipt: &Receipt,
+        admitted: &Admitted,
+    ) -> Result<(), Refusal> {
+        if receipt.method != "tools/call" {
+            return Ok(());
+        }
+        let Some(tool) = admitted.params.name() else {
+            return Ok(());
+        };
+        let Some(params) = self.0.service.handler.header_params_dyn(&tool) else {
+            return Ok(());
+        };
+        let checked = Mirror::new(headers).check_params(&params, admitted.params.arguments());
+        checked.map_err(|blame| Refusal::new(&blame, Some(receipt.id.clone())))
+    }
+
+    /// A modern call: nothing is kept of it, and closing the response cancels it.
+    async fn modern(
+        &self,
+        receipt: Receipt,
+        admitted: Admitted,
+        accepts: Accepts,
+    ) -> Response<Body> {
+        let service = &self.0.service;
+        if let Err(blame) = service.check_room() {
+            return respond::refusal(&Refusal::new(&blame, Some(receipt.id)), "");
+        }
+        let exchange = Arc::new(Exchange::new(&service.limits, 1, accepts.sse));
+        let call = Call::new(admitted, exchange.clone());
+        let context = call.context.clone();
+        match begin(service, call) {
+            Begun::Ready(outcome) => {
+                let mut text = Vec::new();
+                receipt.seal(&outcome, service.speaks, &mut text);
+                exchange.end(&context, modern::status(&outcome), text);
+                self.respond(exchange, accepts, None).await
+            }
+            Begun::Pending(running) => {
+                let guard = CancelOnDrop::new(context.clone());
+                let (ended, speaks) = (exchange.clone(), service.speaks);
+                running.spawn(service, move |outcome| {
+                    let mut text = Vec::new();
+                    if let Some(outcome) = outcome.as_ref().filter(|_| !context.is_cancelled()) {
+                        receipt.seal(outcome, speaks, &mut text);
+                    }
+                    ended.end(&context, outcome.as_ref().map_or(200, modern::status), text);
+                });
+                self.respond(exchange, accepts, Some(guard)).await
+            }
+        }
+    }
+
+    /// Waits until it is clear whether this is one answer or a stream. A call that stays silent becomes a stream when a proxy
+    /// might lose patience.
+    pub(crate) async fn respond(
+        &self,
+        exchange: Arc<Exchange>,
+        accepts: Accepts,
+        guard: Option<CancelOnDrop>,
+    ) -> Response<Body> {
+        let keep_alive = self.0.rules.limits.keep_alive;
+        let first = if accepts.json {
+            match exchange.silent_answer() {
+                Some(first) => first,
+                None if !accepts.sse => exchange.first().await,
+                None => tokio::time::timeout(keep_alive, exchange.first())
+                    .await
+                    .unwrap_or(First::Stream),
+            }
+        } else {
+            First::Stream
+        };
+        match first {
+            First::Answer(Answer { status, text }) if !text.is_empty() => {
+                if let Some(guard) = guard {
+                    guard.disarm();
+                }
+                respond::json(status, text)
+            }
+            // Cancelled, and the client takes no stream that could end without an answer.
+            First::Answer(_) if !accepts.sse => respond::empty(204),
+            _ => respond::events(Body::events(exchange, keep_alive, guard)),
+        }
+    }
+
+    /// Runs a call to its end, whatever it says meanwhile.
+    pub(crate) async fn run_to_end(&self, admitted: Admitted) -> (Context, Outcome) {
+        let service = &self.0.service;
+        let exchange = Arc::new(Exchange::new(&service.limits, 1, false));
+        let call = Call::new(admitted, exchange);
+        let context = call.context.clone();
+        let outcome = match begin(service, call) {
+            Begun::Ready(outcome) => outcome,
+            Begun::Pending(running) => {
+                let guard = CancelOnDrop::new(context.clone());
+                let (sender, receiver) = oneshot::channel();
+                running.spawn(service, move |outcome| _ = sender.send(outcome));
+                let outcome = receiver.await.ok().flatten();
+                guard.disarm();
+                outcome.unwrap_or_else(|| {
+                    Outcome::Failed(RpcError::new(
+                        polyport_proto::Code::Internal,
+                        "The call was cancelled",
+                    ))
+                })
+            }
+        };
+        (context, outcome)
+    }
+}

@@ -1,0 +1,197 @@
+//! The listener: who may be bound to, connections with their bounds, and the drain at the end.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use polyport_rt::{CancelReason, Ended, Stop};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::endpoint::Endpoint;
+
+/// Why there is nothing to listen on.
+#[derive(Debug)]
+pub enum ListenError {
+    /// Other machines could reach it and nobody checks who asks.
+    Insecure(SocketAddr),
+    /// The system refused.
+    Io(SocketAddr, io::Error),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Insecure(address) => write!(
+                f,
+                "{address} can be reached from other machines and nothing checks who asks: bind to 127.0.0.1, or pass --insecure-listen"
+            ),
+            Self::Io(address, error) if error.kind() == io::ErrorKind::AddrInUse => {
+                write!(
+                    f,
+                    "port {} is in use on {}: stop what listens there, or choose another port",
+                    address.port(),
+                    address.ip()
+                )
+            }
+            Self::Io(address, error) => write!(f, "cannot listen on {address}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+/// A listener that is bound but does not accept yet.
+#[derive(Debug)]
+pub struct Bound {
+    endpoint: Endpoint,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Binds. Addresses other than loopback need an [`Authorize`](crate::Authorize) or `insecure`.
+///
+/// # Errors
+/// [`ListenError`].
+pub async fn bind(
+    endpoint: Endpoint,
+    address: SocketAddr,
+    insecure: bool,
+) -> Result<Bound, ListenError> {
+    if !address.ip().is_loopback() && !endpoint.is_authorized() && !insecure {
+        return Err(ListenError::Insecure(address));
+    }
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    let (listener, bound) = bound
+        .await
+        .map_err(|error| ListenError::Io(address, error))?;
+    Ok(Bound {
+        endpoint,
+        listener,
+        address: bound,
+    })
+}
+
+impl Bound {
+    /// Where it listens; the port is the real one.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of the endpoint.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.endpoint.path())
+    }
+
+    /// Serves until the stop, then lets running calls finish within the drain.
+    pub async fn serve(self, mut stop: Stop) -> Ended {
+        let limits = &self.endpoint.0.service.limits;
+        let room = Arc::new(Semaphore::new(limits.connections));
+        let mut connections = JoinSet::new();
+        let mut sweep = tokio::time::interval(Duration::from_secs(30));
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.wait() => break,
+                _ = sweep.tick() => self.endpoint.sweep(),
+                Some(_) = connections.join_next() => {}
+                accepted = accept(&self.listener, &room) => {
+                    let Some((stream, permit)) = accepted else { continue };
+                    let (endpoint, stop) = (self.endpoint.clone(), stop.clone());
+                    connections.spawn(async move {
+                        connection(endpoint, stream, stop).await;
+                        drop(permit);
+                    });
+                }
+            }
+        }
+        drop(self.listener);
+        self.endpoint.close_streams();
+        let drained = tokio::time::timeout(limits.drain, async {
+            while connections.join_next().await.is_some() {}
+        })
+        .await;
+        let cut = if drained.is_ok() {
+            0
+        } else {
+            self.endpoint.0.service.running()
+        };
+        self.endpoint.end();
+        Ended { cut, broken: false }
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let permit = room.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, permit)),
+        Err(error) => {
+            // Too many open files, most likely: without a pause this would spin.
+            tracing::warn!(%error, "cannot accept a connection");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
+    // Without it, small answers wait for the client's delayed acknowledgement.
+    let _ = stream.set_nodelay(true);
+    let patience = endpoint.0.service.limits.request_read;
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(256)
+        .keep_alive_interval(Duration::from_secs(30));
+    let service = service_fn(move |request| {
+        let endpoint = endpoint.clone();
+        async move { Ok::<_, Infallible>(endpoint.handle(request).await) }
+    });
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let served = tokio::select! {
+        biased;
+        served = serving.as_mut() => served,
+        () = stop.wait() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+impl Endpoint {
+    /// Ends the streams that no call holds open.
+    fn close_streams(&self) {
+        let sessions: Vec<_> = self.lock_sessions().iter().cloned().collect();
+        for session in sessions {
+            session.close_streams();
+        }
+    }
+
+    fn end(&self) {
+        for session in self.lock_sessions().drain() {
+            session.end(CancelReason::Shutdown);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Cursors of lists: opaque to clients, self-contained for us (server/utilities/pagination).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// Longest cursor that is read. A longer one cannot be ours.
+const MAX: usize = 4096;
+
+/// Makes a cursor of a place: the part of a list, and where in it.
+pub fn encode(part: usize, inner: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("1.{part}.{inner}"))
+}
+
+/// The place of a cursor that [`encode`] made; none for any other text.
+pub fn decode(cursor: &str) -> Option<(usize, String)> {
+    if cursor.len() > MAX {
+        return None;
+    }
+    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    let (part, inner) = text.strip_prefix("1.")?.split_once('.')?;
+    let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    Some((digits.then(|| part.parse().ok())??, inner.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        for (part, inner) in [
+            (0, ""),
+            (3, "100"),
+            (usize::MAX, "docs/a.b.md"),
+            (1, "é\u{0}"),
+        ] {
+            assert_eq!(decode(&encode(part, inner)), Some((part, inner.to_owned())));
+        }
+        for bogus in ["", "zzz", "MQ", "1.2.3", "====", &"A".repeat(5000)] {
+            assert_eq!(decode(bogus), None, "{bogus:.10}");
+        }
+    }
+}

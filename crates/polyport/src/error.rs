@@ -1,0 +1,100 @@
+//! The two ways in which a call can fail: so that the model is told ([`ToolError`]), or so that the client is ([`Fault`]).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use polyport_model::Content;
+use polyport_proto::{Code, RpcError};
+
+use crate::server::reply::ToolResult;
+
+/// A protocol error: the request itself was wrong, or we failed. The client sees it; the model usually does not.
+#[derive(Debug)]
+pub struct Fault(pub(crate) FaultKind);
+
+#[derive(Debug)]
+pub(crate) enum FaultKind {
+    Rpc(RpcError),
+    /// The cause goes to the log, the client gets an id.
+    Internal(String),
+}
+
+impl Fault {
+    /// An error with a code of your own. It must lie outside -32768..-32000, which the protocol keeps to itself; inside it, debug
+    /// builds panic and release builds send -32603.
+    pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        debug_assert!(
+            !(-32768..=-32000).contains(&code),
+            "the protocol keeps -32768..-32000 to itself: choose another code than {code}"
+        );
+        RpcError::new(Code::Other(code), message).into()
+    }
+
+    /// The parameters are wrong (-32602).
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        RpcError::invalid_params(message).into()
+    }
+
+    /// No such resource: -32002 for legacy clients, -32602 for modern ones, with `data.uri`.
+    pub fn not_found(uri: &str) -> Self {
+        RpcError::resource_not_found(uri).into()
+    }
+
+    /// The same in your own words.
+    pub fn not_found_because(uri: &str, message: impl Into<Cow<'static, str>>) -> Self {
+        RpcError::resource_error(uri, message).into()
+    }
+
+    /// The client lacks a capability, given as the JSON it would declare, such as `{"sampling":{}}` (-32021 for modern clients).
+    pub fn missing_capability(capability: &str) -> Self {
+        RpcError::missing_capability(capability).into()
+    }
+
+    /// We failed. The client gets -32603 with an id; the log has the cause under that id.
+    pub fn internal(cause: impl fmt::Display) -> Self {
+        Self(FaultKind::Internal(cause.to_string()))
+    }
+}
+
+impl From<RpcError> for Fault {
+    fn from(error: RpcError) -> Self {
+        Self(FaultKind::Rpc(error))
+    }
+}
+
+/// Why a tool has no result.
+///
+/// Any [`std::error::Error`] becomes one by `?`: the model reads its text in an `isError` result. A [`Fault`] becomes one too:
+/// the client gets the protocol error.
+#[derive(Debug)]
+pub struct ToolError(pub(crate) ToolErrorKind);
+
+#[derive(Debug)]
+pub(crate) enum ToolErrorKind {
+    Told(ToolResult),
+    Fault(Fault),
+}
+
+impl ToolError {
+    /// Tells the model what went wrong and what to do.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(ToolErrorKind::Told(ToolResult::text(text)))
+    }
+
+    /// Tells it with more than a text.
+    pub fn content(content: Vec<Content>) -> Self {
+        Self(ToolErrorKind::Told(ToolResult::content(content)))
+    }
+}
+
+impl<E: std::error::Error> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<Fault> for ToolError {
+    fn from(fault: Fault) -> Self {
+        Self(ToolErrorKind::Fault(fault))
+    }
+}

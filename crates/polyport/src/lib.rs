@@ -1,0 +1,47 @@
+//! MCP servers in Rust: every revision of the protocol, every transport, one handler.
+//!
+//! ```
+//! use polyport::{Server, schemars::JsonSchema, serde::Deserialize};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! #[serde(crate = "polyport::serde")]
+//! #[schemars(crate = "polyport::schemars")]
+//! struct Forecast {
+//!     /// Name of the city.
+//!     city: String,
+//! }
+//!
+//! let server = Server::new("weather", "1.0.0")
+//!     .tool("forecast", "Forecast for a city, in degrees Celsius.", |_cx, a: Forecast| async move { Ok(format!("{}: 21 °C", a.city)) });
+//! # let _ = server;
+//! ```
+//!
+//! # Layout
+//! - [`Server`]: what a server offers; [`Tool`], [`Prompt`], [`Resource`] and their kin are its parts.
+//! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
+//! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
+//! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
+
+pub mod cursor;
+mod error;
+pub mod http;
+pub mod schema;
+pub mod server;
+#[cfg(unix)]
+pub mod stdio;
+pub mod testing;
+pub mod uri_template;
+
+pub use error::{Fault, ToolError};
+pub use polyport_model as model;
+pub use polyport_model::{Content, Level};
+pub use polyport_proto::{Era, Limits, Revision, Revisions};
+pub use polyport_rt::{CancelReason, Ended, Handler, Service, Stop, Stopper, stop};
+pub use server::Server;
+pub use server::complete::Completer;
+pub use server::context::Cx;
+pub use server::prompts::{Prompt, PromptReply};
+pub use server::reply::{IntoToolResult, Json, ToolResult};
+pub use server::resources::{IntoContents, Page, Resource, ResourceSource, Template};
+pub use server::tools::Tool;
+pub use {schemars, serde, serde_json};

@@ -1,0 +1,279 @@
+//! The full validator: decides where the subset does not, within bounds on memory. `message` words what it finds.
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ReferencingError, ValidationError};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::{Invalid, SchemaError, Violation, message};
+
+/// A schema and its compiled validator.
+pub(super) struct Slow {
+    validator: jsonschema::Validator,
+    schema: Value,
+    /// Whether errors may carry copies of the arguments: one for each branch that was tried, at each depth.
+    branches: bool,
+}
+
+impl Slow {
+    pub(super) fn build(schema: Value) -> Result<Self, SchemaError> {
+        let built = jsonschema::options()
+            .offline()
+            .should_validate_formats(false)
+            .with_pattern_options(
+                PatternOptions::regex()
+                    .size_limit(PATTERN_SIZE)
+                    .dfa_size_limit(PATTERN_SIZE),
+            )
+            .build(&schema);
+        match built {
+            Ok(validator) => Ok(Self {
+                validator,
+                branches: has_branches(&schema),
+                schema,
+            }),
+            Err(error) => Err(schema_error(&error, &schema)),
+        }
+    }
+
+    pub(super) fn check(&self, text: &str) -> Result<(), Invalid> {
+        if text.len() > MAX_VALUES && count_values(text) > MAX_VALUES {
+            return Err(Invalid::whole(format!(
+                "do not fit the input schema, or hold too many values to tell (more than {MAX_VALUES}); send fewer"
+            )));
+        }
+        let arguments: Value = serde_json::from_str(text)
+            .map_err(|error| Invalid::whole(format!("cannot be read as JSON: {error}")))?;
+        if self.validator.is_valid(&arguments) {
+            return Ok(());
+        }
+        Err(self.explain(&arguments, text.len()))
+    }
+
+    /// The validator gathers every error before it hands out the first, so it may only gather where they cannot be many.
+    fn explain(&self, arguments: &Value, bytes: usize) -> Invalid {
+        let size = Size::of(arguments);
+        let copied = if self.branches {
+            bytes.saturating_mul(size.depth)
+        } else {
+            0
+        };
+        if size.values <= MAX_EXPLAINED && copied <= MAX_COPIED {
+            return message::invalid(
+                self.validator.iter_errors(arguments),
+                &self.schema,
+                arguments,
+            );
+        }
+        if !self.branches
+            && let Err(first) = self.validator.validate(arguments)
+        {
+            let mut invalid = message::invalid(std::iter::once(first), &self.schema, arguments);
+            invalid.more = true;
+            return invalid;
+        }
+        Invalid::whole("do not fit the input schema, and are too large to say where".to_owned())
+    }
+}
+
+/// How much there is of a value.
+struct Size {
+    values: usize,
+    depth: usize,
+}
+
+impl Size {
+    fn of(value: &Value) -> Self {
+        let join = |all: Self, one: &Value| {
+            let one = Self::of(one);
+            Self {
+                values: all.values + one.values,
+                depth: all.depth.max(one.depth + 1),
+            }
+        };
+        let leaf = Self {
+            values: 1,
+            depth: 1,
+        };
+        match value {
+            Value::Array(items) => items.iter().fold(leaf, join),
+            Value::Object(fields) => fields.values().fold(leaf, join),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => leaf,
+        }
+    }
+}
+
+/// Counts without keeping; text that is not JSON counts as nothing, since reading it will fail soon enough.
+fn count_values(text: &str) -> usize {
+    serde_json::from_str(text).map_or(0, |Values(count)| count)
+}
+
+struct Values(usize);
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor).map(Self)
+    }
+}
+
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E>(self) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<usize, E> {
+        Ok(1)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<usize, A::Error> {
+        let mut count = 1;
+        while let Some(Values(inner)) = access.next_element()? {
+            count += inner;
+        }
+        Ok(count)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<usize, A::Error> {
+        let mut count = 1;
+        while let Some((IgnoredAny, Values(inner))) = access.next_entry()? {
+            count += inner;
+        }
+        Ok(count)
+    }
+}
+
+fn has_branches(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(has_branches),
+        Value::Object(keywords) => keywords.iter().any(|(keyword, value)| {
+            matches!(keyword.as_str(), "anyOf" | "oneOf") || has_branches(value)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn schema_error(error: &ValidationError<'_>, schema: &Value) -> SchemaError {
+    let at = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::Referencing(error) => reference_error(error, schema),
+        ValidationErrorKind::Format { format } if format == "regex" => SchemaError::new(
+            at,
+            format!(
+                "{} is not a regular expression that can be run here: look-around, back-references and very large \
+                 patterns are not supported",
+                message::shown(error.instance())
+            ),
+        ),
+        _ => {
+            let Violation { pointer, message } = message::of_schema(error);
+            SchemaError::new(&pointer, message)
+        }
+    }
+}
+
+fn reference_error(error: &ReferencingError, schema: &Value) -> SchemaError {
+    let (target, fault) = match error {
+        ReferencingError::Unretrievable { uri, .. } => (
+            uri.as_str(),
+            "leads outside this schema, and nothing is ever fetched; move the target into $defs",
+        ),
+        ReferencingError::PointerToNowhere { pointer } => {
+            (pointer.as_str(), "leads to nothing in this schema")
+        }
+        ReferencingError::NoSuchAnchor { anchor } | ReferencingError::InvalidAnchor { anchor } => (
+            anchor.as_str(),
+            "names an anchor that this schema does not have",
+        ),
+        ReferencingError::UnknownSpecification { specification } => {
+            let message = format!(
+                "unknown dialect {specification:?}; use https://json-schema.org/draft/2020-12/schema"
+            );
+            return SchemaError::new("/$schema", message);
+        }
+        other => return SchemaError::new("", other.to_string()),
+    };
+    let mut found = None;
+    find_reference(schema, target, &mut String::new(), &mut found);
+    let (pointer, reference) = found.unwrap_or_else(|| (String::new(), target.to_owned()));
+    SchemaError::new(&pointer, format!("{reference:?} {fault}"))
+}
+
+/// Finds the first reference to `target`, which the resolver may have made absolute or cut to its fragment.
+fn find_reference(
+    schema: &Value,
+    target: &str,
+    at: &mut String,
+    found: &mut Option<(String, String)>,
+) {
+    let length = at.len();
+    match schema {
+        Value::Object(keywords) => {
+            for (keyword, value) in keywords {
+                at.push('/');
+                at.push_str(&keyword.replace('~', "~0").replace('/', "~1"));
+                match value {
+                    Value::String(reference)
+                        if found.is_none()
+                            && matches!(
+                                keyword.as_str(),
+                                "$ref" | "$dynamicRef" | "$recursiveRef"
+                            )
+                            && (reference.contains(target)
+                                || target.contains(reference.as_str())) =>
+                    {
+                        *found = Some((at.clone(), reference.clone()));
+                    }
+                    _ => find_reference(value, target, at, found),
+                }
+                at.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                at.push_str(&format!("/{index}"));
+                find_reference(item, target, at, found);
+                at.truncate(length);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A parsed value takes 72 bytes where the text may take two, so this bounds the parsed copy to about 40 MiB beside its
+/// strings.
+const MAX_VALUES: usize = 250_000;
+
+/// Values among which every error is gathered; an error takes some 400 bytes, and a value may break several rules.
+const MAX_EXPLAINED: usize = 10_000;
+
+/// Bytes of arguments that errors of `anyOf` and `oneOf` may copy.
+const MAX_COPIED: usize = 64 << 20;
+
+/// Compiled size of one `pattern`, in bytes.
+const PATTERN_SIZE: usize = 1 << 20;

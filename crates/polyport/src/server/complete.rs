@@ -1,0 +1,171 @@
+//! Completion of arguments of prompts and templates: what may follow what has been typed (server/utilities/completion).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use polyport_model::{CompleteParams, CompleteResult, Completion, Reference};
+use polyport_proto::Outcome;
+use polyport_rt::BoxFuture;
+use polyport_wire::{Params, Raw};
+
+use super::Facts;
+use super::context::Cx;
+use super::reply::{fault_outcome, meta};
+use crate::error::Fault;
+
+/// Most values of one answer; the specification's own bound.
+const MAX_VALUES: usize = 100;
+
+type Complete = Arc<
+    dyn Fn(Cx, String, BTreeMap<String, String>) -> BoxFuture<Result<Vec<String>, Fault>>
+        + Send
+        + Sync,
+>;
+
+/// Completes one argument.
+#[derive(Clone)]
+pub struct Completer {
+    of: Of,
+    argument: String,
+    complete: Complete,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Of {
+    Prompt(String),
+    Template(String),
+}
+
+impl Completer {
+    /// Completes an argument of a prompt. The function gets what has been typed and the arguments that are settled.
+    pub fn of_prompt<F, Fut>(
+        prompt: impl Into<String>,
+        argument: impl Into<String>,
+        function: F,
+    ) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+    {
+        Self::new(Of::Prompt(prompt.into()), argument.into(), function)
+    }
+
+    /// Completes a variable of a resource template.
+    pub fn of_template<F, Fut>(
+        uri_template: impl Into<String>,
+        variable: impl Into<String>,
+        function: F,
+    ) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+    {
+        Self::new(Of::Template(uri_template.into()), variable.into(), function)
+    }
+
+    fn new<F, Fut>(of: Of, argument: String, function: F) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+    {
+        Self {
+            of,
+            argument,
+            complete: Arc::new(move |cx, value, settled| Box::pin(function(cx, value, settled))),
+        }
+    }
+}
+
+impl fmt::Debug for Completer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completer")
+            .field("of", &self.of)
+            .field("argument", &self.argument)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Answers `completion/complete`.
+pub(crate) async fn complete(facts: Arc<Facts>, cx: Cx, params: Params) -> Outcome {
+    let profile = cx.revision().profile();
+    match values(&facts, cx, &params).await {
+        Ok(values) => {
+            Outcome::Complete(render(values, |out| meta(out, None, profile, &facts.info)))
+        }
+        Err(fault) => fault_outcome("completion/complete", fault),
+    }
+}
+
+async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Vec<String>, Fault> {
+    let read = params.text().map(serde_json::from_str::<CompleteParams>);
+    let params = match read {
+        Some(Ok(params)) => params,
+        Some(Err(error)) => {
+            return Err(Fault::invalid_params(format!(
+                "completion/complete: {error}"
+            )));
+        }
+        None => {
+            return Err(Fault::invalid_params(
+                "completion/complete: params are missing",
+            ));
+        }
+    };
+    let of = match params.reference {
+        Reference::Prompt(prompt) if facts.has_prompt(&prompt.name) => Of::Prompt(prompt.name),
+        Reference::Prompt(prompt) => {
+            return Err(Fault::invalid_params(format!(
+                "Unknown prompt: {}",
+                shorten(&prompt.name)
+            )));
+        }
+        Reference::Resource(resource) if facts.has_resource(&resource.uri) => {
+            Of::Template(resource.uri)
+        }
+        Reference::Resource(resource) => return Err(Fault::not_found(&resource.uri)),
+        _ => {
+            return Err(Fault::invalid_params(
+                "completion/complete: ref must be a ref/prompt or a ref/resource",
+            ));
+        }
+    };
+    let found = facts
+        .completers
+        .iter()
+        .find(|c| c.of == of && c.argument == params.argument.name);
+    let Some(completer) = found else {
+        return Ok(Vec::new());
+    };
+    let settled = params
+        .context
+        .and_then(|c| c.arguments)
+        .map(|a| a.iter().map(|(k, v)| (k.to_owned(), v.clone())).collect());
+    (completer.complete)(cx, params.argument.value, settled.unwrap_or_default()).await
+}
+
+fn shorten(text: &str) -> String {
+    polyport_proto::outcome::shorten(text)
+}
+
+fn render(mut values: Vec<String>, meta: impl FnOnce(&mut Vec<u8>)) -> Raw {
+    let total = values.len();
+    values.truncate(MAX_VALUES);
+    let completion = Completion {
+        values,
+        total: i64::try_from(total).ok(),
+        has_more: Some(total > MAX_VALUES),
+        ..Completion::default()
+    };
+    let result = Raw::encode(&CompleteResult {
+        completion,
+        ..CompleteResult::default()
+    })
+    .expect("made of texts");
+    let mut out = result.as_bytes().to_vec();
+    out.pop();
+    meta(&mut out);
+    out.push(b'}');
+    Raw::trusted(out)
+}

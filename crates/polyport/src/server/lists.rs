@@ -1,0 +1,227 @@
+//! What a server says of itself: discovery and the four lists, page by page.
+
+use std::sync::Arc;
+
+use polyport_model::CacheScope;
+use polyport_proto::Outcome;
+use polyport_proto::revision::Profile;
+use polyport_wire::{Params, Raw, write};
+use serde::Serialize;
+
+use super::context::Cx;
+use super::reply::{fault_outcome, meta};
+use super::{Facts, Running};
+use crate::cursor;
+use crate::error::Fault;
+
+impl Running {
+    /// Capabilities and instructions: all that is offered is declared, and nothing else.
+    pub(super) fn discover(&self, cx: &Cx) -> Outcome {
+        let facts = &self.facts;
+        let profile = cx.revision().profile();
+        let mut out = b"{\"capabilities\":{\"logging\":{}".to_vec();
+        for (name, offered) in [
+            ("tools", !self.tools.is_empty()),
+            ("resources", facts.offers_resources()),
+            ("prompts", !facts.prompts.is_empty()),
+            ("completions", !facts.completers.is_empty()),
+        ] {
+            if offered {
+                out.extend_from_slice(format!(",\"{name}\":{{}}").as_bytes());
+            }
+        }
+        out.push(b'}');
+        if let Some(instructions) = &facts.instructions {
+            out.extend_from_slice(b",\"instructions\":");
+            write::string(&mut out, instructions);
+        }
+        facts.hints(&mut out, profile);
+        // The legacy handshake names the server too; its codec takes the name from here.
+        meta(
+            &mut out,
+            None,
+            &Profile {
+                server_info_in_results: true,
+                ..*profile
+            },
+            &facts.info,
+        );
+        out.push(b'}');
+        Outcome::Complete(Raw::trusted(out))
+    }
+
+    pub(super) fn list_tools(&self, cx: &Cx, params: &Params) -> Outcome {
+        let profile = cx.revision().profile();
+        let page = match self.facts.page(params, self.tools.len()) {
+            Ok(page) => page,
+            Err(fault) => return fault_outcome("tools/list", fault),
+        };
+        let items = self.tools[page.0]
+            .iter()
+            .map(|tool| tool.listed(profile).as_bytes());
+        self.facts.list("tools", items, page.1, profile)
+    }
+}
+
+impl Facts {
+    pub(super) fn offers_resources(&self) -> bool {
+        !self.resources.is_empty() || !self.templates.is_empty() || !self.sources.is_empty()
+    }
+
+    pub(super) fn list_prompts(&self, cx: &Cx, params: &Params) -> Outcome {
+        match self.page(params, self.prompts.len()) {
+            Ok((range, next)) => self.encode(
+                "prompts",
+                self.prompts[range].iter().map(|p| &p.listed),
+                next,
+                cx,
+            ),
+            Err(fault) => fault_outcome("prompts/list", fault),
+        }
+    }
+
+    pub(super) fn list_templates(&self, cx: &Cx, params: &Params) -> Outcome {
+        match self.page(params, self.templates.len()) {
+            Ok((range, next)) => self.encode(
+                "resourceTemplates",
+                self.templates[range].iter().map(|t| &t.listed),
+                next,
+                cx,
+            ),
+            Err(fault) => fault_outcome("resources/templates/list", fault),
+        }
+    }
+
+    /// First the fixed resources, then those of each source.
+    pub(super) async fn list_resources(facts: Arc<Self>, cx: Cx, params: Params) -> Outcome {
+        match facts.resources_page(&cx, &params).await {
+            Ok((items, next)) => facts.encode("resources", items.iter(), next, &cx),
+            Err(fault) => fault_outcome("resources/list", fault),
+        }
+    }
+
+    async fn resources_page(
+        &self,
+        cx: &Cx,
+        params: &Params,
+    ) -> Result<(Vec<polyport_model::Resource>, Option<String>), Fault> {
+        let (mut part, mut from) = match params.cursor() {
+            None => (0, None),
+            Some(text) => {
+                let (part, inner) = cursor::decode(&text).ok_or_else(bad_cursor)?;
+                (part, Some(inner).filter(|inner| !inner.is_empty()))
+            }
+        };
+        if part > self.sources.len() {
+            return Err(bad_cursor());
+        }
+        let mut items = Vec::new();
+        if part == 0 {
+            let start = from
+                .take()
+                .map_or(Ok(0), |at| at.parse::<usize>())
+                .map_err(|_| bad_cursor())?;
+            let end = (start + self.page).min(self.resources.len());
+            let found = self.resources.get(start..end).ok_or_else(bad_cursor)?;
+            items.extend(found.iter().map(|r| r.listed.clone()));
+            if end < self.resources.len() {
+                return Ok((items, Some(cursor::encode(0, &end.to_string()))));
+            }
+            part = 1;
+        }
+        while part <= self.sources.len() {
+            let page = self.sources[part - 1].list(cx.clone(), from.take()).await?;
+            items.extend(page.items);
+            if let Some(next) = page.next {
+                return Ok((items, Some(cursor::encode(part, &next))));
+            }
+            part += 1;
+            if items.len() >= self.page && part <= self.sources.len() {
+                return Ok((items, Some(cursor::encode(part, ""))));
+            }
+        }
+        Ok((items, None))
+    }
+
+    /// Which entries stand on the page that the cursor names, and the cursor of the next one.
+    fn page(
+        &self,
+        params: &Params,
+        len: usize,
+    ) -> Result<(std::ops::Range<usize>, Option<String>), Fault> {
+        let start = match params.cursor() {
+            None => 0,
+            Some(text) => {
+                let place = cursor::decode(&text)
+                    .filter(|(part, _)| *part == 0)
+                    .and_then(|(_, at)| at.parse().ok());
+                place.filter(|at| *at <= len).ok_or_else(bad_cursor)?
+            }
+        };
+        let end = (start + self.page).min(len);
+        Ok((
+            start..end,
+            (end < len).then(|| cursor::encode(0, &end.to_string())),
+        ))
+    }
+
+    fn encode<'a, T: Serialize + 'a>(
+        &self,
+        key: &str,
+        items: impl Iterator<Item = &'a T>,
+        next: Option<String>,
+        cx: &Cx,
+    ) -> Outcome {
+        let texts: Vec<_> = items
+            .map(|item| serde_json::to_vec(item).expect("made of texts and JSON"))
+            .collect();
+        self.list(
+            key,
+            texts.iter().map(Vec::as_slice),
+            next,
+            cx.revision().profile(),
+        )
+    }
+
+    fn list<'a>(
+        &self,
+        key: &str,
+        items: impl Iterator<Item = &'a [u8]>,
+        next: Option<String>,
+        profile: &Profile,
+    ) -> Outcome {
+        let mut out = format!("{{\"{key}\":[").into_bytes();
+        for (i, item) in items.enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(item);
+        }
+        out.push(b']');
+        if let Some(next) = next {
+            out.extend_from_slice(b",\"nextCursor\":");
+            write::string(&mut out, &next);
+        }
+        self.hints(&mut out, profile);
+        meta(&mut out, None, profile, &self.info);
+        out.push(b'}');
+        Outcome::Complete(Raw::trusted(out))
+    }
+
+    /// How long the result may be kept, where the revision says so.
+    pub(super) fn hints(&self, out: &mut Vec<u8>, profile: &Profile) {
+        if profile.cache_hints {
+            let ttl = i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX);
+            out.extend_from_slice(b",\"ttlMs\":");
+            write::integer(out, ttl);
+            out.extend_from_slice(match self.scope {
+                CacheScope::Public => b",\"cacheScope\":\"public\"".as_slice(),
+                CacheScope::Private => b",\"cacheScope\":\"private\"",
+            });
+        }
+    }
+}
+
+fn bad_cursor() -> Fault {
+    Fault::invalid_params("The cursor is not one of this list: begin again without a cursor")
+}

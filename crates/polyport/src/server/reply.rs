@@ -1,0 +1,282 @@
+//! Results of tools: from what an author's function returns to the text that is sent, within what the client's revision knows.
+
+use std::borrow::Cow;
+
+use polyport_model::{Content, Object};
+use polyport_proto::Outcome;
+use polyport_proto::revision::{Profile, Structured};
+use polyport_rt::run::internal;
+use polyport_wire::{Raw, write};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Fault, FaultKind, ToolError, ToolErrorKind};
+use crate::schema::tool_schema;
+
+/// What a tool gives back.
+#[derive(Clone, Debug, Default)]
+pub struct ToolResult {
+    content: Blocks,
+    structured: Option<Raw>,
+    is_error: bool,
+    meta: Option<Object>,
+}
+
+#[derive(Clone, Debug)]
+enum Blocks {
+    Text(String),
+    Many(Vec<Content>),
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl ToolResult {
+    /// One text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: Blocks::Text(text.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Any blocks.
+    pub fn content(content: Vec<Content>) -> Self {
+        Self {
+            content: Blocks::Many(content),
+            ..Self::default()
+        }
+    }
+
+    /// A structured value; clients that read only text get it as JSON text. `value` must serialise.
+    ///
+    /// # Errors
+    /// It does not serialise.
+    pub fn structured(value: &impl Serialize) -> Result<Self, Fault> {
+        let raw = Raw::encode(value).map_err(Fault::internal)?;
+        Ok(Self {
+            content: Blocks::Text(raw.as_str().to_owned()),
+            structured: Some(raw),
+            ..Self::default()
+        })
+    }
+
+    /// The same with blocks of your own instead of the JSON text.
+    #[must_use]
+    pub fn with_content(mut self, content: Vec<Content>) -> Self {
+        self.content = Blocks::Many(content);
+        self
+    }
+
+    /// The same with a text of your own instead of the JSON text.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.content = Blocks::Text(text.into());
+        self
+    }
+
+    /// Marks it as a failure that the model is told of.
+    #[must_use]
+    pub fn as_error(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+
+    /// Adds `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, meta: Object) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// What a tool's function may return.
+pub trait IntoToolResult {
+    /// The schema of its structured value, as it is listed.
+    fn output_schema() -> Option<Value> {
+        None
+    }
+
+    /// The result.
+    fn into_tool_result(self) -> Result<ToolResult, ToolError>;
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for &'static str {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for Cow<'static, str> {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::content(vec![self]))
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::content(self))
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::default())
+    }
+}
+
+/// A structured result: `structuredContent`, its schema in the list, and the JSON as text for clients that read only that.
+#[derive(Clone, Copy, Debug)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    fn output_schema() -> Option<Value> {
+        Some(tool_schema(
+            schemars::SchemaGenerator::new(
+                schemars::generate::SchemaSettings::draft2020_12().for_serialize(),
+            )
+            .into_root_schema_for::<T>(),
+        ))
+    }
+
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::structured(&self.0)?)
+    }
+}
+
+/// Ends a tool call.
+pub(crate) fn tool_outcome(
+    result: Result<ToolResult, ToolError>,
+    profile: &Profile,
+    info: &str,
+) -> Outcome {
+    let result = match result {
+        Ok(result) => result,
+        Err(ToolError(ToolErrorKind::Told(result))) => result.as_error(),
+        Err(ToolError(ToolErrorKind::Fault(fault))) => return fault_outcome("tools/call", fault),
+    };
+    Outcome::Complete(render(&result, profile, info))
+}
+
+/// Ends a call that failed.
+pub(crate) fn fault_outcome(method: &'static str, fault: Fault) -> Outcome {
+    match fault.0 {
+        FaultKind::Rpc(error) => Outcome::Failed(error),
+        FaultKind::Internal(cause) => internal(method, &cause),
+    }
+}
+
+fn render(result: &ToolResult, profile: &Profile, info: &str) -> Raw {
+    let size = match &result.content {
+        Blocks::Text(text) => text.len() + text.len() / 16,
+        Blocks::Many(_) => 256,
+    };
+    let mut out = Vec::with_capacity(size + info.len() + 160);
+    out.extend_from_slice(b"{\"content\":[");
+    match &result.content {
+        Blocks::Text(text) => text_block(&mut out, text),
+        Blocks::Many(blocks) => {
+            for (i, block) in blocks.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                content_block(&mut out, block, profile);
+            }
+        }
+    }
+    out.push(b']');
+    if let Some(structured) = result.structured.as_ref().filter(|s| fits(s, profile)) {
+        out.extend_from_slice(b",\"structuredContent\":");
+        out.extend_from_slice(structured.as_bytes());
+    }
+    if result.is_error {
+        out.extend_from_slice(b",\"isError\":true");
+    }
+    meta(&mut out, result.meta.as_ref(), profile, info);
+    out.push(b'}');
+    Raw::trusted(out)
+}
+
+/// May this value be the `structuredContent` of the revision? Where not, its text is there.
+fn fits(structured: &Raw, profile: &Profile) -> bool {
+    match profile.structured {
+        Structured::Absent => false,
+        Structured::Object => structured.is_object(),
+        Structured::Any => true,
+    }
+}
+
+/// Adds `,"_meta":{…}` with the server's name where the revision wants it.
+pub(crate) fn meta(out: &mut Vec<u8>, meta: Option<&Object>, profile: &Profile, info: &str) {
+    let named = profile.server_info_in_results;
+    if !named && meta.is_none() {
+        return;
+    }
+    out.extend_from_slice(b",\"_meta\":{");
+    if named {
+        out.extend_from_slice(b"\"io.modelcontextprotocol/serverInfo\":");
+        out.extend_from_slice(info.as_bytes());
+    }
+    for (i, (key, value)) in meta.into_iter().flat_map(Object::iter).enumerate() {
+        if named || i > 0 {
+            out.push(b',');
+        }
+        write::string(out, key);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
+    }
+    out.push(b'}');
+}
+
+fn text_block(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
+    write::string(out, text);
+    out.push(b'}');
+}
+
+/// A block as the revision knows it: what it lacks becomes a text that says what was there.
+pub(crate) fn content_block(out: &mut Vec<u8>, block: &Content, profile: &Profile) {
+    match block {
+        Content::Audio(audio) if !profile.audio => {
+            text_block(
+                out,
+                &format!(
+                    "[audio of type {} that this protocol revision cannot carry]",
+                    audio.mime_type
+                ),
+            );
+        }
+        Content::ResourceLink(link) if !profile.resource_links => {
+            text_block(out, &format!("[{}]({})", link.name, link.uri));
+        }
+        block => match serde_json::to_vec(block) {
+            Ok(text) => out.extend_from_slice(&text),
+            Err(error) => text_block(
+                out,
+                &format!("[content that could not be written: {error}]"),
+            ),
+        },
+    }
+}

@@ -1,0 +1,234 @@
+//! Every way a peer can be wrong, each with its JSON-RPC error and its HTTP status. A variant is asserted by a test.
+
+use std::fmt;
+
+use polyport_wire::{Malformed, MalformedKind, Raw};
+
+use crate::outcome::{Code, RpcError, shorten};
+use crate::revision::Revisions;
+
+/// What the peer did wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Blame {
+    /// The text is not a JSON-RPC message.
+    Malformed(MalformedKind),
+    /// A message longer than [`Limits::message_bytes`](crate::Limits::message_bytes).
+    TooLong {
+        /// The bound, in bytes.
+        limit: usize,
+    },
+    /// Something other than `initialize` or `ping` without a session and without `_meta`.
+    NotInitialized,
+    /// A second `initialize` in one session.
+    AlreadyInitialized,
+    /// `initialize` without a usable member.
+    BadInitialize {
+        /// Which member.
+        member: &'static str,
+    },
+    /// A JSON array where the revision has no batches.
+    BatchNotSpoken,
+    /// `initialize` within a batch.
+    InitializeInBatch,
+    /// A request whose id belongs to a call that still runs.
+    DuplicateId,
+    /// More calls at once than the bound.
+    TooManyCalls {
+        /// The bound.
+        limit: usize,
+    },
+    /// The method is not one of this revision.
+    UnknownMethod(String),
+    /// `logging/setLevel` or `_meta` names a level that does not exist.
+    BadLevel(String),
+    /// A reserved `_meta` member is missing from a modern request.
+    MetaMissing(&'static str),
+    /// A reserved `_meta` member has the wrong type.
+    MetaInvalid(&'static str),
+    /// We do not speak the revision of the request.
+    UnsupportedVersion {
+        /// What was asked for.
+        requested: String,
+        /// What we speak.
+        supported: Revisions,
+    },
+    /// An HTTP header that must mirror the body is missing.
+    HeaderMissing(&'static str),
+    /// An HTTP header holds characters or an encoding that it must not.
+    HeaderMalformed(String),
+    /// An HTTP header disagrees with the body.
+    HeaderMismatch(String),
+    /// A response where requests and notifications are expected.
+    UnexpectedResponse,
+    /// The `MCP-Protocol-Version` header of a legacy request names nothing we know.
+    UnknownVersionHeader(String),
+    /// A request without the session id that it needs.
+    SessionMissing,
+    /// A session that is not, or no longer, there; or is somebody else's.
+    SessionUnknown,
+    /// No room for another session.
+    TooManySessions,
+    /// No room for another stream of this session.
+    TooManyStreams,
+    /// `Host` is missing, doubled, malformed or not one of ours (DNS rebinding).
+    HostForbidden,
+    /// `Origin` is present and not allowed.
+    OriginForbidden,
+    /// The HTTP method is not spoken here.
+    MethodNotAllowed,
+    /// The body is not declared as JSON.
+    MediaType,
+    /// The client accepts neither of our formats.
+    NotAcceptable,
+}
+
+impl Blame {
+    /// The JSON-RPC error that says so.
+    pub fn error(&self) -> RpcError {
+        let error = RpcError::new(self.code(), self.to_string());
+        match self {
+            Self::UnsupportedVersion {
+                requested,
+                supported,
+            } => error.with_data(versions(requested, *supported)),
+            _ => error,
+        }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Malformed(kind) => match kind {
+                MalformedKind::NotJson
+                | MalformedKind::NotUtf8
+                | MalformedKind::TooDeep
+                | MalformedKind::TooManyElements => Code::Parse,
+                MalformedKind::ParamsArray => Code::InvalidParams,
+                _ => Code::InvalidRequest,
+            },
+            Self::UnknownMethod(_) => Code::MethodNotFound,
+            Self::BadLevel(_)
+            | Self::BadInitialize { .. }
+            | Self::MetaMissing(_)
+            | Self::MetaInvalid(_) => Code::InvalidParams,
+            Self::UnsupportedVersion { .. } => Code::UnsupportedVersion,
+            Self::HeaderMissing(_) | Self::HeaderMalformed(_) | Self::HeaderMismatch(_) => {
+                Code::HeaderMismatch
+            }
+            _ => Code::InvalidRequest,
+        }
+    }
+
+    /// The HTTP status that goes with it.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::UnknownMethod(_) | Self::SessionUnknown => 404,
+            Self::HostForbidden | Self::OriginForbidden => 403,
+            Self::MethodNotAllowed => 405,
+            Self::NotAcceptable => 406,
+            Self::TooManyStreams => 409,
+            Self::TooLong { .. } => 413,
+            Self::MediaType => 415,
+            Self::TooManyCalls { .. } | Self::TooManySessions => 503,
+            _ => 400,
+        }
+    }
+
+    /// The HTTP status within a legacy session, where faults in a readable request are ordinary answers.
+    pub fn session_status(&self) -> u16 {
+        match self {
+            Self::AlreadyInitialized
+            | Self::BatchNotSpoken
+            | Self::DuplicateId
+            | Self::InitializeInBatch => 400,
+            Self::TooManyCalls { .. } => 503,
+            _ => 200,
+        }
+    }
+}
+
+impl From<&Malformed> for Blame {
+    fn from(malformed: &Malformed) -> Self {
+        Self::Malformed(malformed.kind)
+    }
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(kind) => f.write_str(malformed(*kind)),
+            Self::TooLong { limit } => write!(f, "The message is longer than the limit of {limit} bytes"),
+            Self::NotInitialized => {
+                f.write_str("Not initialized: send initialize first, or say io.modelcontextprotocol/protocolVersion in params._meta")
+            }
+            Self::AlreadyInitialized => f.write_str("Already initialized: one initialize per session"),
+            Self::BadInitialize { member } => write!(f, "initialize: {member} is missing or has the wrong type"),
+            Self::BatchNotSpoken => f.write_str("Batches are not part of this protocol revision: send one message at a time"),
+            Self::InitializeInBatch => f.write_str("initialize must not be part of a batch"),
+            Self::DuplicateId => f.write_str("The id belongs to a request that is still running: use another one"),
+            Self::TooManyCalls { limit } => write!(f, "Too many calls at once (limit {limit}): retry when one has finished"),
+            Self::UnknownMethod(method) => write!(f, "Method not found: {}", shorten(method)),
+            Self::BadLevel(level) => write!(
+                f,
+                "Unknown log level {}: use debug, info, notice, warning, error, critical, alert or emergency",
+                shorten(level)
+            ),
+            Self::MetaMissing(key) => write!(f, "params._meta lacks {key}, which every request of this revision carries"),
+            Self::MetaInvalid(key) => write!(f, "params._meta: {key} has the wrong type"),
+            Self::UnsupportedVersion { .. } => f.write_str("Unsupported protocol version"),
+            Self::HeaderMissing(name) => write!(f, "Header mismatch: {name} is missing"),
+            Self::HeaderMalformed(name) => write!(f, "Header mismatch: {name} is malformed"),
+            Self::HeaderMismatch(what) => write!(f, "Header mismatch: {what}"),
+            Self::UnexpectedResponse => f.write_str("A response that answers nothing we asked"),
+            Self::UnknownVersionHeader(v) => write!(f, "MCP-Protocol-Version {} is not a revision that we speak", shorten(v)),
+            Self::SessionMissing => f.write_str("Mcp-Session-Id is missing: send initialize first, or say the revision in params._meta"),
+            Self::SessionUnknown => f.write_str("No such session: send initialize without Mcp-Session-Id to begin a new one"),
+            Self::TooManySessions => f.write_str("Too many sessions: end one with DELETE, or retry later"),
+            Self::TooManyStreams => f.write_str("Too many streams of this session: close one"),
+            Self::HostForbidden => f.write_str("Host is not one that this server answers to (see --allow-host)"),
+            Self::OriginForbidden => f.write_str("Origin is not allowed (see --allow-origin)"),
+            Self::MethodNotAllowed => f.write_str("HTTP method not allowed here"),
+            Self::MediaType => f.write_str("Content-Type must be application/json"),
+            Self::NotAcceptable => f.write_str("Accept must allow application/json or text/event-stream"),
+        }
+    }
+}
+
+fn malformed(kind: MalformedKind) -> &'static str {
+    match kind {
+        MalformedKind::NotJson => "Parse error: the message is not JSON",
+        MalformedKind::NotUtf8 => "Parse error: the message is not UTF-8",
+        MalformedKind::TooDeep => "Parse error: the JSON is nested too deeply",
+        MalformedKind::TooManyElements => "Parse error: a JSON container has too many elements",
+        MalformedKind::NotObject => "Invalid request: a JSON-RPC message is an object",
+        MalformedKind::Batch => "Invalid request: a batch is not expected here",
+        MalformedKind::NoVersion => "Invalid request: \"jsonrpc\" must be \"2.0\"",
+        MalformedKind::BadId => {
+            "Invalid request: an id is a string or an integer of at most 64 bits"
+        }
+        MalformedKind::BadMethod => "Invalid request: method must be a string",
+        MalformedKind::Ambiguous => {
+            "Invalid request: neither a request, a notification nor a response"
+        }
+        MalformedKind::DuplicateKey => "Invalid request: a key occurs twice in one object",
+        MalformedKind::ParamsArray => "Invalid params: MCP takes parameters by name, in an object",
+        MalformedKind::ParamsPrimitive => "Invalid request: params must be an object",
+        MalformedKind::Empty => "Invalid request: an empty batch",
+    }
+}
+
+/// The data of -32022 (2026-07-28, basic/versioning).
+fn versions(requested: &str, supported: Revisions) -> Raw {
+    let mut out = b"{\"supported\":[".to_vec();
+    for (i, revision) in supported.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        polyport_wire::write::string(&mut out, revision.name());
+    }
+    out.extend_from_slice(b"],\"requested\":");
+    polyport_wire::write::string(&mut out, requested);
+    out.push(b'}');
+    Raw::trusted(out)
+}

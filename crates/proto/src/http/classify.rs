@@ -1,0 +1,248 @@
+//! What an HTTP request to an MCP endpoint is: one pure function of its head, then one of head and body. Not the
+//! transport, not the session itself.
+
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use polyport_wire::{Kind, Malformed, Message, RequestId, batch};
+
+use super::guard::Guard;
+use super::headers::{Accepts, Mirror, PROTOCOL_VERSION, SESSION_ID, is_json};
+use crate::blame::Blame;
+use crate::envelope::Envelope;
+use crate::limits::Limits;
+use crate::outcome::RpcError;
+use crate::peer::{Admitted, Receipt};
+use crate::revision::{Era, Revision, Revisions, modern};
+
+/// The head of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// GET, POST, DELETE, or something that we refuse.
+    pub method: &'a Method,
+    /// The target; over HTTP/2 it holds the authority.
+    pub uri: &'a Uri,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+}
+
+/// What the head asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Verb {
+    /// A message follows in the body.
+    Post(Accepts),
+    /// Messages of a session that belong to no request.
+    Listen,
+    /// The end of a session.
+    Delete,
+}
+
+/// A request that is not served: what to answer.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The id of the request, where it could be read.
+    pub id: Option<RequestId>,
+    /// The body; none: an empty one.
+    pub error: Option<RpcError>,
+}
+
+impl Refusal {
+    /// What the client did wrong, and in which request.
+    pub fn new(blame: &Blame, id: Option<RequestId>) -> Self {
+        Self {
+            status: blame.status(),
+            id,
+            error: Some(blame.error()),
+        }
+    }
+}
+
+impl From<Blame> for Refusal {
+    fn from(blame: Blame) -> Self {
+        Self::new(&blame, None)
+    }
+}
+
+/// How an endpoint is set up, as far as classification needs it.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The revisions that are spoken.
+    pub speaks: Revisions,
+    /// Legacy clients get sessions. Without, each of their requests stands alone (D-11).
+    pub sessions: bool,
+    /// Hosts and origins.
+    pub guard: Guard,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Where a POST goes.
+#[derive(Debug)]
+pub enum Route {
+    /// A modern request, complete in itself.
+    Modern(Receipt, Admitted),
+    /// A modern notification: taken, nothing comes of it over HTTP.
+    ModernNotification,
+    /// `initialize`: opens a session.
+    Initialize(Message),
+    /// A message of a session; its id is in the header.
+    Session(Message),
+    /// A batch of a session.
+    Batch(Vec<bytes::Bytes>),
+    /// A legacy message where there are no sessions, in this revision.
+    Alone(Revision, Message),
+}
+
+impl Endpoint {
+    /// Judges a head, in the order of design: who reaches us, then how, then how much.
+    ///
+    /// # Errors
+    /// The refusal to send.
+    pub fn check_head(&self, head: Head<'_>) -> Result<Verb, Refusal> {
+        self.guard.check(head.uri, head.headers)?;
+        match *head.method {
+            Method::POST => {}
+            Method::GET | Method::DELETE if !self.sessions => {
+                return Err(Blame::MethodNotAllowed.into());
+            }
+            // Without a session id this is a client that looks for another transport; 405 is what it waits for.
+            Method::GET | Method::DELETE if !head.headers.contains_key(SESSION_ID) => {
+                return Err(Blame::MethodNotAllowed.into());
+            }
+            Method::GET if Accepts::read(head.headers).sse => return Ok(Verb::Listen),
+            Method::GET => return Err(Blame::NotAcceptable.into()),
+            Method::DELETE => return Ok(Verb::Delete),
+            _ => return Err(Blame::MethodNotAllowed.into()),
+        }
+        if !is_json(head.headers) {
+            return Err(Blame::MediaType.into());
+        }
+        let accepts = Accepts::read(head.headers);
+        if !accepts.json && !accepts.sse {
+            return Err(Blame::NotAcceptable.into());
+        }
+        let length = head
+            .headers
+            .get(http::header::CONTENT_LENGTH)
+            .and_then(|v| v.to_str().ok())
+            .and_then(|v| v.parse::<u64>().ok());
+        if length.is_some_and(|length| length > self.limits.message_bytes as u64) {
+            return Err(Blame::TooLong {
+                limit: self.limits.message_bytes,
+            }
+            .into());
+        }
+        Ok(Verb::Post(accepts))
+    }
+
+    /// Judges the body of a POST whose head was let in.
+    ///
+    /// # Errors
+    /// The refusal to send.
+    pub fn classify(&self, headers: &HeaderMap, body: bytes::Bytes) -> Result<Route, Refusal> {
+        if batch::is_batch(&body) {
+            return self.batch(headers, &body);
+        }
+        let message = match Message::parse(body, &self.limits.json) {
+            Ok(message) => message,
+            Err(malformed) => return Err(refuse_malformed(malformed)),
+        };
+        let version = headers.get(PROTOCOL_VERSION);
+        if modern::speaks_modern(message.params()) || version.and_then(era) == Some(Era::Modern) {
+            return self.modern(headers, message);
+        }
+        // 2025-06-18, basic/transports: a version that is not known is refused with 400.
+        if let Some(unknown) = version.filter(|v| era(v).is_none()) {
+            let blame = Blame::UnknownVersionHeader(
+                String::from_utf8_lossy(unknown.as_bytes()).into_owned(),
+            );
+            return Err(Refusal::new(&blame, message.id().cloned()));
+        }
+        self.legacy(headers, message)
+    }
+
+    fn legacy(&self, headers: &HeaderMap, message: Message) -> Result<Route, Refusal> {
+        if !self.sessions {
+            let named = headers
+                .get(PROTOCOL_VERSION)
+                .and_then(|v| v.to_str().ok())
+                .and_then(Revision::parse);
+            return Ok(Route::Alone(named.unwrap_or(Revision::UNNAMED), message));
+        }
+        if headers.contains_key(SESSION_ID) {
+            return Ok(Route::Session(message));
+        }
+        if message.kind() == Kind::Request && message.method() == "initialize" {
+            return Ok(Route::Initialize(message));
+        }
+        Err(Refusal::new(&Blame::SessionMissing, message.id().cloned()))
+    }
+
+    fn modern(&self, headers: &HeaderMap, mut message: Message) -> Result<Route, Refusal> {
+        match message.kind() {
+            Kind::Request => {}
+            Kind::Notification => return Ok(Route::ModernNotification),
+            // basic/transports/streamable-http: clients of this era post no responses.
+            Kind::Response | Kind::Failure => return Err(Blame::UnexpectedResponse.into()),
+        }
+        let mirror = Mirror::new(headers);
+        let admitted = modern::admit(
+            &message.method(),
+            message.params(),
+            self.speaks,
+            Some(&mirror),
+        );
+        let id = message.take_id().unwrap_or(RequestId::Number(0));
+        match admitted {
+            Ok((method, envelope)) => Ok(modern_route(id, method, envelope, message)),
+            Err(blame) => Err(Refusal::new(&blame, Some(id))),
+        }
+    }
+
+    fn batch(&self, headers: &HeaderMap, body: &bytes::Bytes) -> Result<Route, Refusal> {
+        if !self.sessions || !headers.contains_key(SESSION_ID) {
+            return Err(Blame::BatchNotSpoken.into());
+        }
+        batch::split(body, &self.limits.json)
+            .map(Route::Batch)
+            .map_err(refuse_malformed)
+    }
+}
+
+fn modern_route(
+    id: RequestId,
+    method: &'static str,
+    envelope: Envelope,
+    message: Message,
+) -> Route {
+    let receipt = Receipt {
+        id,
+        method,
+        revision: envelope.revision(),
+        opening: false,
+        batch: None,
+    };
+    Route::Modern(
+        receipt,
+        Admitted {
+            method,
+            params: message.into_params(),
+            envelope,
+        },
+    )
+}
+
+fn refuse_malformed(malformed: Malformed) -> Refusal {
+    let blame = Blame::from(&malformed);
+    let error = (!malformed.notification).then(|| blame.error());
+    Refusal {
+        status: blame.status(),
+        id: malformed.id,
+        error,
+    }
+}
+
+/// The era of a version header; none where it names nothing we know.
+fn era(version: &HeaderValue) -> Option<Era> {
+    Revision::parse(version.to_str().ok()?.trim()).map(|r| r.profile().era)
+}

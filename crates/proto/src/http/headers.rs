@@ -1,0 +1,417 @@
+//! The headers of MCP over HTTP: what may be accepted, and what must agree with the body (basic/transports/streamable-http).
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use polyport_wire::Params;
+
+use crate::blame::Blame;
+use crate::revision::modern::string;
+
+/// `Mcp-Session-Id`.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// `MCP-Protocol-Version`.
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// `Mcp-Method`.
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+/// `Mcp-Name`.
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// What a client takes as an answer (D-17).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Accepts {
+    /// `application/json`.
+    pub json: bool,
+    /// `text/event-stream`.
+    pub sse: bool,
+}
+
+impl Accepts {
+    /// Reads `Accept`: missing means both, wildcards count, `q=0` excludes.
+    pub fn read(headers: &HeaderMap) -> Self {
+        let mut found = Self {
+            json: false,
+            sse: false,
+        };
+        let mut any = false;
+        for value in headers.get_all(header::ACCEPT) {
+            any = true;
+            let value = value.as_bytes();
+            // What the official clients send, word for word.
+            if value == b"application/json, text/event-stream" {
+                return Self {
+                    json: true,
+                    sse: true,
+                };
+            }
+            for range in String::from_utf8_lossy(value).split(',') {
+                found.add(range);
+            }
+        }
+        if any {
+            found
+        } else {
+            Self {
+                json: true,
+                sse: true,
+            }
+        }
+    }
+
+    fn add(&mut self, range: &str) {
+        let mut parts = range.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let refused = parts.any(|p| {
+            let (key, value) = p.split_once('=').unwrap_or((p, ""));
+            key.trim().eq_ignore_ascii_case("q")
+                && value.trim().parse::<f32>().is_ok_and(|q| q <= 0.0)
+        });
+        if refused {
+            return;
+        }
+        self.json |= matches!(&*name, "*/*" | "application/*" | "application/json");
+        self.sse |= matches!(&*name, "*/*" | "text/*" | "text/event-stream");
+    }
+}
+
+/// Is the body declared as JSON, and as nothing else? Read strictly: a page may send other types without asking (V-105).
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return false;
+    };
+    if value.as_bytes() == b"application/json" {
+        return true;
+    }
+    let Ok(value) = value.to_str() else {
+        return false;
+    };
+    let mut parts = value.split(';').map(str::trim);
+    parts
+        .next()
+        .is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
+        && parts.all(|p| {
+            p.split_once('=').is_some_and(|(key, value)| {
+                !key.is_empty()
+                    && (!key.eq_ignore_ascii_case("charset")
+                        || value.trim_matches('"').eq_ignore_ascii_case("utf-8"))
+            })
+        })
+}
+
+/// Undoes the encoding of `Mcp-Name` and `Mcp-Param-*`: plain text, or `=?base64?…?=` around UTF-8.
+///
+/// # Errors
+/// Characters that the header must not hold, or an encoding that does not decode.
+pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, ()> {
+    let value = value.as_bytes();
+    let text = std::str::from_utf8(value)
+        .map_err(|_| ())?
+        .trim_matches([' ', '\t']);
+    if !text.bytes().all(|b| (0x20..=0x7e).contains(&b)) {
+        return Err(());
+    }
+    let Some(inner) = text
+        .strip_prefix("=?base64?")
+        .and_then(|t| t.strip_suffix("?="))
+    else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let bytes = STANDARD.decode(inner).map_err(|_| ())?;
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ())
+}
+
+/// A tool's argument that is mirrored in a header (`x-mcp-header`, server/tools).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HeaderParam {
+    /// `mcp-param-NAME`, lower case.
+    pub header: HeaderName,
+    /// Where it stands in the arguments: the keys from the root.
+    pub path: Vec<String>,
+    /// Its type.
+    pub kind: ParamKind,
+}
+
+/// The type of a mirrored argument.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ParamKind {
+    /// Compared after decoding.
+    String,
+    /// Compared as numbers.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+}
+
+/// The headers of a modern request that mirror its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Mirror<'a> {
+    headers: &'a HeaderMap,
+}
+
+impl<'a> Mirror<'a> {
+    /// Those among the headers of a request.
+    pub fn new(headers: &'a HeaderMap) -> Self {
+        Self { headers }
+    }
+
+    fn one(&self, name: &HeaderName, shown: &'static str) -> Result<&'a HeaderValue, Blame> {
+        let mut values = self.headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (Some(value), None) => Ok(value),
+            (None, _) => Err(Blame::HeaderMissing(shown)),
+            _ => Err(Blame::HeaderMalformed(shown.to_owned())),
+        }
+    }
+
+    /// `MCP-Protocol-Version` must be there and equal to `_meta`.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_version(&self, stated: &str) -> Result<(), Blame> {
+        let value = self.one(&PROTOCOL_VERSION, "MCP-Protocol-Version")?;
+        same(trim(value), stated, "MCP-Protocol-Version")
+    }
+
+    /// `Mcp-Method` must be there and equal to the method; so must `Mcp-Name` where the method has a name.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn check_body(&self, method: &str, params: &Params) -> Result<(), Blame> {
+        same(trim(self.one(&METHOD, "Mcp-Method")?), method, "Mcp-Method")?;
+        let name = match method {
+            "tools/call" | "prompts/get" => params.name(),
+            "resources/read" => params.uri(),
+            _ => return Ok(()),
+        };
+        match (name, self.headers.contains_key(NAME)) {
+            // A request that lacks the name itself is wrong in its parameters, not in its headers.
+            (None, false) => Ok(()),
+            (None, true) => Err(Blame::HeaderMismatch(
+                "Mcp-Name is there but the body names nothing".to_owned(),
+            )),
+            (Some(name), _) => {
+                let value = decode(self.one(&NAME, "Mcp-Name")?)
+                    .map_err(|()| Blame::HeaderMalformed("Mcp-Name".to_owned()))?;
+                same(value.as_bytes(), &name, "Mcp-Name")
+            }
+        }
+    }
+
+    /// Every annotated argument must stand in its header as it stands in the body.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn check_params(
+        &self,
+        params: &[HeaderParam],
+        arguments: Option<&str>,
+    ) -> Result<(), Blame> {
+        for param in params {
+            let in_body = arguments
+                .and_then(|a| argument(a, &param.path))
+                .filter(|value| value != "null");
+            let shown = || format!("Mcp-Param-{}", &param.header.as_str()["mcp-param-".len()..]);
+            let mut values = self.headers.get_all(&param.header).iter();
+            match (in_body, values.next(), values.next()) {
+                (None, None, _) => {}
+                (Some(_), None, _) => {
+                    return Err(Blame::HeaderMismatch(format!("{} is missing", shown())));
+                }
+                (_, _, Some(_)) => return Err(Blame::HeaderMalformed(shown())),
+                (body, Some(value), None) => {
+                    let value = decode(value).map_err(|()| Blame::HeaderMalformed(shown()))?;
+                    if !body.is_some_and(|body| agrees(param.kind, &value, &body)) {
+                        return Err(Blame::HeaderMismatch(format!(
+                            "{} differs from the body",
+                            shown()
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn trim(value: &HeaderValue) -> &[u8] {
+    value.as_bytes().trim_ascii()
+}
+
+fn same(header: &[u8], body: &str, name: &str) -> Result<(), Blame> {
+    if header == body.as_bytes() {
+        Ok(())
+    } else {
+        Err(Blame::HeaderMismatch(format!(
+            "{name} differs from the body"
+        )))
+    }
+}
+
+/// The JSON text of an argument, by its keys from the root.
+fn argument(arguments: &str, path: &[String]) -> Option<String> {
+    let (first, rest) = path.split_first()?;
+    let mut found = None;
+    if arguments.starts_with('{') {
+        polyport_wire::splice::members(arguments, |key, value| {
+            if key == first {
+                found = Some(value.to_owned());
+            }
+        });
+    }
+    if rest.is_empty() {
+        found
+    } else {
+        argument(&found?, rest)
+    }
+}
+
+fn agrees(kind: ParamKind, header: &str, body: &str) -> bool {
+    match kind {
+        ParamKind::String => string(body).is_some_and(|b| b == header),
+        ParamKind::Boolean => header == body,
+        // 42.0 and 42 are the same integer; both are within 2^53, where f64 is exact.
+        ParamKind::Integer => {
+            matches!((header.parse::<f64>(), body.parse::<f64>()), (Ok(h), Ok(b)) if h == b)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn accept(value: Option<&str>) -> (bool, bool) {
+        let mut headers = HeaderMap::new();
+        if let Some(value) = value {
+            headers.insert(header::ACCEPT, HeaderValue::from_str(value).unwrap());
+        }
+        let accepts = Accepts::read(&headers);
+        (accepts.json, accepts.sse)
+    }
+
+    // req: BR-070
+    #[test]
+    fn br_070_accept() {
+        for (value, want) in [
+            (None, (true, true)),
+            (Some("*/*"), (true, true)),
+            (Some("application/*, text/*"), (true, true)),
+            (
+                Some("application/json;q=0.9,text/event-stream;q=0.8"),
+                (true, true),
+            ),
+            (Some("TEXT/Event-Stream , Application/JSON"), (true, true)),
+            (Some("application/json"), (true, false)),
+            (Some("text/event-stream"), (false, true)),
+            (Some("text/html"), (false, false)),
+            (Some("application/json-seq"), (false, false)),
+            (Some("xapplication/json"), (false, false)),
+            (
+                Some("application/json;q=0, text/event-stream"),
+                (false, true),
+            ),
+        ] {
+            assert_eq!(accept(value), want, "{value:?}");
+        }
+    }
+
+    // req: V-105
+    #[test]
+    fn v_105_content_type() {
+        for (value, want) in [
+            ("application/json", true),
+            ("Application/JSON; charset=UTF-8", true),
+            ("application/json;charset=\"utf-8\"", true),
+            ("application/json;", false),
+            ("application/json, text/plain", false),
+            ("application/json; charset=latin1", false),
+            ("xapplication/json", false),
+            ("text/plain", false),
+            ("application/x-www-form-urlencoded", false),
+            ("multipart/form-data; boundary=x", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(value).unwrap());
+            assert_eq!(is_json(&headers), want, "{value}");
+            headers.append(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+            assert!(!is_json(&headers), "doubled");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn decoding_is_strict() {
+        for (value, want) in [
+            ("plain", Some("plain")),
+            ("  padded\t", Some("padded")),
+            ("=?base64?5p2x5Lqs?=", Some("東京")),
+            ("=?base64?5p2x5Lqs", Some("=?base64?5p2x5Lqs")),
+            ("=?BASE64?5p2x5Lqs?=", Some("=?BASE64?5p2x5Lqs?=")),
+            ("=?base64?eA?=", None),
+            ("=?base64?eA=?=", None),
+            ("=?base64?e-_A?=", None),
+            ("=?base64?/w==?=", None),
+            ("=?base64??=", Some("")),
+            ("a\tb", None),
+        ] {
+            let value = HeaderValue::from_str(value).unwrap();
+            assert_eq!(decode(&value).ok().as_deref(), want, "{value:?}");
+        }
+        assert!(decode(&HeaderValue::from_bytes("é".as_bytes()).unwrap()).is_err());
+    }
+
+    #[test]
+    fn mirrored_arguments() {
+        let params = |kind| {
+            [HeaderParam {
+                header: HeaderName::from_static("mcp-param-region"),
+                path: vec!["region".into()],
+                kind,
+            }]
+        };
+        let check = |kind, header: Option<&str>, arguments: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(header) = header {
+                headers.insert("mcp-param-region", HeaderValue::from_str(header).unwrap());
+            }
+            Mirror::new(&headers)
+                .check_params(&params(kind), arguments)
+                .is_ok()
+        };
+        use ParamKind::{Boolean, Integer, String};
+        for (kind, header, arguments, want) in [
+            (String, Some("eu"), Some(r#"{"region":"eu"}"#), true),
+            (
+                String,
+                Some("=?base64?5p2x5Lqs?="),
+                Some(r#"{"region":"\u6771京"}"#),
+                true,
+            ),
+            (String, Some("eu"), Some(r#"{"region":"us"}"#), false),
+            (
+                String,
+                Some("=?base64?e?="),
+                Some(r#"{"region":"e"}"#),
+                false,
+            ),
+            (String, None, Some(r#"{"region":"eu"}"#), false),
+            (String, None, Some(r#"{"region":null}"#), true),
+            (String, None, None, true),
+            (String, Some("eu"), Some("{}"), false),
+            (Integer, Some("42"), Some(r#"{"region":42.0}"#), true),
+            (Integer, Some("41"), Some(r#"{"region":42}"#), false),
+            (Boolean, Some("true"), Some(r#"{"region":true}"#), true),
+            (Boolean, Some("True"), Some(r#"{"region":true}"#), false),
+        ] {
+            assert_eq!(
+                check(kind, header, arguments),
+                want,
+                "{kind:?} {header:?} {arguments:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Streamable HTTP as decisions: which request is what, which session it belongs to. No sockets, no bodies in flight.
+
+pub mod classify;
+pub mod guard;
+pub mod headers;
+pub mod session;
+
+pub use classify::{Head, Refusal, Route, Verb};
+pub use guard::Guard;
+pub use headers::{HeaderParam, Mirror, ParamKind};
+pub use session::{SessionId, Sessions};

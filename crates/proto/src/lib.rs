@@ -1,0 +1,24 @@
+//! What a correct MCP peer does, without doing it: no I/O, no clock, no tasks.
+//!
+//! # Layout
+//! - [`revision`]: one table per protocol revision and the two codecs (legacy, modern).
+//! - [`peer`]: one end of a conversation as a state machine over parsed messages.
+//! - [`http`]: which HTTP request is what, as pure functions; legacy sessions as a table that is told the time.
+//! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision.
+//! - [`limits`], [`blame`]: every bound, and every way a peer can be wrong.
+
+pub mod blame;
+pub mod envelope;
+pub mod http;
+pub mod limits;
+pub mod outcome;
+pub mod peer;
+pub mod revision;
+pub mod throttle;
+
+pub use blame::Blame;
+pub use envelope::{ClientFacts, Envelope, Principal, Remembered};
+pub use limits::Limits;
+pub use outcome::{Code, Outcome, RpcError};
+pub use peer::{Admitted, Asking, Notice, Peer, Receipt, Turn};
+pub use revision::{Era, Profile, Revision, Revisions};

@@ -1,0 +1,69 @@
+//! Every bound of the protocol core: unit, default, and what happens at it. Each is a knob.
+
+use std::time::Duration;
+
+/// The bounds within which a peer is served.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one message: a stdio line or an HTTP body. Defaults to 16 MiB. A longer HTTP body is refused with 413
+    /// before it is read; a longer line is skipped and answered with one error that names the limit.
+    pub message_bytes: usize,
+    /// Depth, elements per container and messages per batch. Defaults to 128, 100,000 and 100; beyond, the message is refused.
+    pub json: polyport_wire::Limits,
+    /// Calls that one connection or session may have running. Defaults to 256; one more is refused at once.
+    pub calls_per_session: usize,
+    /// Calls that may run in the whole server. Defaults to 4,096; one more is refused at once, over HTTP with 503.
+    pub calls: usize,
+    /// Legacy HTTP sessions in all. Defaults to 10,000. At the bound a session that never became initialized, else one idle for
+    /// more than a minute, makes room; when there is none, `initialize` is answered 503.
+    pub sessions: usize,
+    /// Legacy HTTP sessions of one proven principal. Defaults to 64; the longest idle one makes room.
+    pub sessions_per_principal: usize,
+    /// How long a session may be idle. Defaults to 30 minutes; then it is gone and answered 404.
+    pub session_idle: Duration,
+    /// How long a session may live. Defaults to 24 hours; then it is gone and answered 404.
+    pub session_life: Duration,
+    /// How long a session may wait for `notifications/initialized`. Defaults to 60 seconds; then it is gone.
+    pub session_opening: Duration,
+    /// Streams that one legacy session may hold open with GET. Defaults to 4; one more is refused with 409.
+    pub streams_per_session: usize,
+    /// Messages waiting to be written to one peer. Defaults to 256; beyond, progress and logs are left out, answers are not.
+    pub queue_messages: usize,
+    /// Bytes waiting to be written to one peer. Defaults to 4 MiB; as above.
+    pub queue_bytes: usize,
+    /// How long a cancelled call may tidy up before it is dropped. Defaults to 2 seconds.
+    pub cancel_grace: Duration,
+    /// How long running calls may take when the server stops or its input ends. Defaults to 10 seconds; then they are cut.
+    pub drain: Duration,
+    /// How long a client may take to send the head, and then the body, of an HTTP request. Defaults to 30 seconds each; then 408 or an end.
+    pub request_read: Duration,
+    /// HTTP connections open at once. Defaults to 4,096; more wait to be accepted.
+    pub connections: usize,
+    /// How often an idle stream gets a comment, so that no proxy ends it. Defaults to 15 seconds.
+    pub keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 16 << 20,
+            json: polyport_wire::Limits::default(),
+            calls_per_session: 256,
+            calls: 4_096,
+            sessions: 10_000,
+            sessions_per_principal: 64,
+            session_idle: Duration::from_secs(30 * 60),
+            session_life: Duration::from_secs(24 * 60 * 60),
+            session_opening: Duration::from_secs(60),
+            streams_per_session: 4,
+            queue_messages: 256,
+            queue_bytes: 4 << 20,
+            cancel_grace: Duration::from_secs(2),
+            drain: Duration::from_secs(10),
+            request_read: Duration::from_secs(30),
+            connections: 4_096,
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The asking end of a conversation: how a request is written so that a peer of the revision takes it. Not how it is sent.
+
+use polyport_wire::{RequestId, splice, write};
+
+use crate::envelope::ClientFacts;
+use crate::revision::{Era, Revision};
+
+/// Writes the messages of a client that speaks one revision.
+#[derive(Debug)]
+pub struct Asking {
+    revision: Revision,
+    client: ClientFacts,
+    next: i64,
+}
+
+impl Asking {
+    /// A client of that revision. Ids begin at 1: some peers take 0 for none.
+    pub fn new(revision: Revision, client: ClientFacts) -> Self {
+        Self {
+            revision,
+            client,
+            next: 1,
+        }
+    }
+
+    /// The revision it speaks.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// What must be asked before anything else; none in the modern era. [`initialized`](Self::initialized) follows the answer.
+    pub fn opening(&mut self) -> Option<(RequestId, Vec<u8>)> {
+        if self.revision.profile().era == Era::Modern {
+            return None;
+        }
+        let mut params = format!(
+            "{{\"protocolVersion\":\"{}\",\"capabilities\":",
+            self.revision.name()
+        )
+        .into_bytes();
+        params.extend_from_slice(self.client.capabilities.as_bytes());
+        params.extend_from_slice(b",\"clientInfo\":");
+        let info = self
+            .client
+            .info
+            .as_ref()
+            .map_or("{\"name\":\"polyport\",\"version\":\"0\"}", |info| {
+                info.as_str()
+            });
+        params.extend_from_slice(info.as_bytes());
+        params.push(b'}');
+        Some(self.write("initialize", &params))
+    }
+
+    /// `notifications/initialized`.
+    pub fn initialized(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        write::notification(&mut out, "notifications/initialized", None);
+        out
+    }
+
+    /// A request. `params` is an object text without `_meta`; `meta` are ready members of `_meta`, such as a progress token.
+    pub fn request(&mut self, method: &str, params: &str, meta: &str) -> (RequestId, Vec<u8>) {
+        let mut members = meta.to_owned();
+        if self.revision.profile().era == Era::Modern {
+            if !members.is_empty() {
+                members.push(',');
+            }
+            members.push_str("\"io.modelcontextprotocol/protocolVersion\":\"");
+            members.push_str(self.revision.name());
+            members.push_str("\",\"io.modelcontextprotocol/clientCapabilities\":");
+            members.push_str(self.client.capabilities.as_str());
+            if let Some(info) = &self.client.info {
+                members.push_str(",\"io.modelcontextprotocol/clientInfo\":");
+                members.push_str(info.as_str());
+            }
+        }
+        let mut stamped = Vec::new();
+        if members.is_empty() {
+            stamped.extend_from_slice(params.as_bytes());
+        } else {
+            splice::stamp(params, &format!("\"_meta\":{{{members}}}"), &mut stamped);
+        }
+        self.write(method, &stamped)
+    }
+
+    /// `notifications/cancelled` for a request of ours.
+    pub fn cancel(&self, id: &RequestId) -> Vec<u8> {
+        let mut params = b"{\"requestId\":".to_vec();
+        id.write(&mut params);
+        params.push(b'}');
+        let mut out = Vec::new();
+        write::notification(
+            &mut out,
+            "notifications/cancelled",
+            std::str::from_utf8(&params).ok(),
+        );
+        out
+    }
+
+    fn write(&mut self, method: &str, params: &[u8]) -> (RequestId, Vec<u8>) {
+        let id = RequestId::Number(self.next);
+        self.next += 1;
+        let mut out = Vec::new();
+        write::request(&mut out, &id, method, std::str::from_utf8(params).ok());
+        (id, out)
+    }
+}

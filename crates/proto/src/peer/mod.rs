@@ -1,0 +1,342 @@
+//! The serving end of one conversation: what may be said now, what is owed, and how answers are written.
+//!
+//! A [`Peer`] is driven by whoever owns the transport: give it each message with [`Peer::handle`]; it either writes the reply
+//! itself, or gives back a call to run. A call that is ready at once ends with [`Peer::answer`]; one that is not is
+//! kept with [`Peer::track`] and ends with [`Peer::finish`]. The peer knows no time: whoever runs the calls bounds them.
+//! Both eras may be spoken on one connection; the era is decided per message (basic/versioning).
+
+use std::sync::Arc;
+
+use polyport_wire::{Kind, Malformed, Message, Params, RequestId, write};
+
+use crate::blame::Blame;
+use crate::envelope::{Envelope, Remembered};
+use crate::limits::Limits;
+use crate::outcome::{Outcome, RpcError};
+use crate::revision::{Era, Revision, Revisions, legacy, modern};
+
+mod asking;
+mod batches;
+mod incoming;
+
+pub use asking::Asking;
+use batches::Batches;
+use incoming::Incoming;
+
+/// What is needed to answer a request; stays at the edge while the call runs.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    /// The request's id.
+    pub id: RequestId,
+    /// Its method.
+    pub method: &'static str,
+    /// The revision it is in.
+    pub revision: Revision,
+    /// It is `initialize`, asked of the handler as `server/discover`.
+    pub opening: bool,
+    /// The batch that its answer belongs to.
+    pub batch: Option<u32>,
+}
+
+impl Receipt {
+    /// Writes the answer in the words of the request's revision.
+    pub fn seal(&self, outcome: &Outcome, speaks: Revisions, out: &mut Vec<u8>) {
+        match self.revision.profile().era {
+            Era::Legacy => legacy::seal(self, outcome, out),
+            Era::Modern => modern::seal(self, outcome, speaks, out),
+        }
+    }
+}
+
+/// A request that may be run.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// The method, as the modern era names it.
+    pub method: &'static str,
+    /// Its parameters.
+    pub params: Params,
+    /// What travels around it.
+    pub envelope: Envelope,
+}
+
+/// A notification from the client that a handler may want to know of.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// Its method.
+    pub method: &'static str,
+    /// Its parameters.
+    pub params: Params,
+}
+
+/// What to do after a message.
+#[derive(Debug)]
+pub enum Turn<C> {
+    /// Run this call.
+    Call(Receipt, Admitted),
+    /// A reply has been written; `Some`: it says what the peer did wrong.
+    Reply(Option<Blame>),
+    /// Tell the handler.
+    Notice(Notice),
+    /// Stop this call; nothing more may be sent for it.
+    Cancel(C),
+    /// Nothing to do; `Some`: the peer erred in something that must not be answered.
+    Nothing(Option<Blame>),
+}
+
+/// The serving end of one connection, or of one legacy HTTP session. `C` is what the driver keeps of a running call.
+#[derive(Debug)]
+pub struct Peer<C> {
+    speaks: Revisions,
+    calls: usize,
+    session: Option<Arc<Remembered>>,
+    initialized: bool,
+    incoming: Incoming<C>,
+    batches: Batches,
+}
+
+impl<C> Peer<C> {
+    /// A connection on which nothing has been said.
+    pub fn new(speaks: Revisions, limits: &Limits) -> Self {
+        Self {
+            speaks,
+            calls: limits.calls_per_session,
+            session: None,
+            initialized: false,
+            incoming: Incoming::default(),
+            batches: Batches::default(),
+        }
+    }
+
+    /// A conversation whose handshake is remembered elsewhere, or nowhere (a legacy request without a session).
+    pub fn resumed(speaks: Revisions, limits: &Limits, session: Arc<Remembered>) -> Self {
+        Self {
+            session: Some(session),
+            initialized: true,
+            ..Self::new(speaks, limits)
+        }
+    }
+
+    /// What `initialize` came to.
+    pub fn session(&self) -> Option<&Arc<Remembered>> {
+        self.session.as_ref()
+    }
+
+    /// Has `notifications/initialized` come?
+    pub fn is_initialized(&self) -> bool {
+        self.initialized
+    }
+
+    /// How many calls are tracked.
+    pub fn in_flight(&self) -> usize {
+        self.incoming.len()
+    }
+
+    /// Takes in one message. A reply, where one is due at once, is appended to `out`.
+    pub fn handle(
+        &mut self,
+        message: Result<Message, Malformed>,
+        batch: Option<u32>,
+        out: &mut Vec<u8>,
+    ) -> Turn<C> {
+        let message = match message {
+            Ok(message) => message,
+            Err(malformed) if malformed.notification => {
+                return Turn::Nothing(Some(Blame::from(&malformed)));
+            }
+            Err(malformed) => {
+                return self.refuse(malformed.id.as_ref(), Blame::from(&malformed), batch, out);
+            }
+        };
+        match message.kind() {
+            Kind::Request => self.handle_request(message, batch, out),
+            Kind::Notification => self.handle_notification(message, out),
+            // A server of this build asks nothing, so whatever is answered was not asked.
+            Kind::Response | Kind::Failure => Turn::Nothing(Some(Blame::UnexpectedResponse)),
+        }
+    }
+
+    /// Begins a batch, if the session's revision has them. Each of its messages is then handled with the number given back.
+    ///
+    /// # Errors
+    /// The revision has no batches, or none was negotiated.
+    pub fn open_batch(&mut self, requests: usize) -> Result<Option<u32>, Blame> {
+        match &self.session {
+            Some(session) if session.revision.profile().batches => Ok(self.batches.open(requests)),
+            _ => Err(Blame::BatchNotSpoken),
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        mut message: Message,
+        batch: Option<u32>,
+        out: &mut Vec<u8>,
+    ) -> Turn<C> {
+        let Some(id) = message.take_id() else {
+            return Turn::Nothing(None);
+        };
+        let start = out.len();
+        match self.admit(&message, &id, batch.is_some(), out) {
+            Ok(None) => {
+                self.close_part(batch, start, out);
+                Turn::Reply(None)
+            }
+            Ok(Some((method, envelope, opening))) => {
+                let receipt = Receipt {
+                    id,
+                    method,
+                    revision: envelope.revision(),
+                    opening,
+                    batch,
+                };
+                Turn::Call(
+                    receipt,
+                    Admitted {
+                        method,
+                        params: message.into_params(),
+                        envelope,
+                    },
+                )
+            }
+            // A reply under that id would end the call that runs under it.
+            Err(Blame::DuplicateId) => self.refuse(None, Blame::DuplicateId, batch, out),
+            Err(blame) => self.refuse(Some(&id), blame, batch, out),
+        }
+    }
+
+    /// None: the reply has been written to `out`.
+    fn admit(
+        &mut self,
+        message: &Message,
+        id: &RequestId,
+        in_batch: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<(&'static str, Envelope, bool)>, Blame> {
+        if self.incoming.contains(id) {
+            return Err(Blame::DuplicateId);
+        }
+        let method = message.method();
+        let params = message.params();
+        let admitted = if modern::speaks_modern(params) {
+            let (method, envelope) = modern::admit(&method, params, self.speaks, None)?;
+            (method, envelope, false)
+        } else if method == "initialize" {
+            if in_batch {
+                return Err(Blame::InitializeInBatch);
+            }
+            if self.session.is_some() {
+                return Err(Blame::AlreadyInitialized);
+            }
+            let session = Arc::new(legacy::open(params, self.speaks)?);
+            let envelope = Envelope::remembered(session.clone(), None);
+            self.session = Some(session);
+            ("server/discover", envelope, true)
+        } else if method == "ping" {
+            write::response_head(out, id);
+            out.extend_from_slice(b"{}}");
+            return Ok(None);
+        } else {
+            let session = self.session.as_ref().ok_or(Blame::NotInitialized)?;
+            let (method, envelope) = legacy::admit(&method, params, session)?;
+            if method == "logging/setLevel" {
+                session.set_level(legacy::level(params)?);
+                write::response_head(out, id);
+                out.extend_from_slice(b"{}}");
+                return Ok(None);
+            }
+            (method, envelope, false)
+        };
+        if self.incoming.len() >= self.calls {
+            return Err(Blame::TooManyCalls { limit: self.calls });
+        }
+        Ok(Some(admitted))
+    }
+
+    fn handle_notification(&mut self, message: Message, out: &mut Vec<u8>) -> Turn<C> {
+        match &*message.method() {
+            "notifications/initialized" => {
+                self.initialized = self.session.is_some();
+                Turn::Nothing(None)
+            }
+            "notifications/cancelled" => {
+                let id = incoming::cancelled(message.params());
+                id.and_then(|id| self.incoming.cancel(&id)).map_or(
+                    Turn::Nothing(None),
+                    |(receipt, tag)| {
+                        self.close_part(receipt.batch, out.len(), out);
+                        Turn::Cancel(tag)
+                    },
+                )
+            }
+            method => {
+                let profile = self
+                    .session
+                    .as_ref()
+                    .map_or(Revision::LATEST, |s| s.revision)
+                    .profile();
+                match profile.notification(method) {
+                    Some(method) => Turn::Notice(Notice {
+                        method,
+                        params: message.into_params(),
+                    }),
+                    None => Turn::Nothing(Some(Blame::UnknownMethod(method.to_owned()))),
+                }
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        id: Option<&RequestId>,
+        blame: Blame,
+        batch: Option<u32>,
+        out: &mut Vec<u8>,
+    ) -> Turn<C> {
+        let start = out.len();
+        refusal(id, &blame.error(), out);
+        self.close_part(batch, start, out);
+        Turn::Reply(Some(blame))
+    }
+
+    /// The call was ready at once: writes its answer.
+    pub fn answer(&mut self, receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
+        if receipt.opening && matches!(outcome, Outcome::Failed(_)) {
+            self.session = None;
+        }
+        let start = out.len();
+        receipt.seal(outcome, self.speaks, out);
+        self.close_part(receipt.batch, start, out);
+    }
+
+    /// The call goes on: keeps what is needed to cancel and to answer it.
+    pub fn track(&mut self, receipt: Receipt, tag: C) {
+        self.incoming.insert(receipt, tag);
+    }
+
+    /// A tracked call has ended. False: it was cancelled meanwhile, and nothing is written.
+    pub fn finish(&mut self, id: &RequestId, outcome: &Outcome, out: &mut Vec<u8>) -> bool {
+        let Some((receipt, _)) = self.incoming.remove(id) else {
+            return false;
+        };
+        self.answer(&receipt, outcome, out);
+        true
+    }
+
+    /// Lets go of all tracked calls, to be stopped.
+    pub fn abandon(&mut self) -> Vec<C> {
+        self.incoming.drain()
+    }
+
+    /// A reply of a batch waits in its batch for the others; the last one brings them all out.
+    fn close_part(&mut self, batch: Option<u32>, start: usize, out: &mut Vec<u8>) {
+        if let Some(batch) = batch {
+            self.batches.close_part(batch, start, out);
+        }
+    }
+}
+
+/// Writes an error reply.
+pub fn refusal(id: Option<&RequestId>, error: &RpcError, out: &mut Vec<u8>) {
+    let data = error.data.as_ref().map(polyport_wire::Raw::as_str);
+    write::failure(out, id, error.code.number(), &error.message, data);
+}

@@ -1,0 +1,187 @@
+//! The legacy codec: `initialize` once, then every request within what it said (basic/lifecycle of 2024-11-05 to 2025-11-25).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use polyport_model::Level;
+use polyport_wire::{Params, Raw, splice, write};
+
+use super::modern::string;
+use super::{Revision, Revisions};
+use crate::blame::Blame;
+use crate::envelope::{ClientFacts, Envelope, Remembered};
+use crate::outcome::{Code, Outcome, RpcError};
+use crate::peer::Receipt;
+
+/// Reads `initialize`: which revision it comes to, and who is there.
+///
+/// # Errors
+/// A member that is missing or of the wrong type; or no legacy revision is spoken here.
+pub fn open(params: &Params, speaks: Revisions) -> Result<Remembered, Blame> {
+    let text = params
+        .text()
+        .ok_or(Blame::BadInitialize { member: "params" })?;
+    let (mut version, mut capabilities, mut info) = (None, None, None);
+    splice::members(text, |key, value| match key {
+        "protocolVersion" => version = string(value).map(Cow::into_owned),
+        "capabilities" => capabilities = Some(value.to_owned()),
+        "clientInfo" => info = Some(value.to_owned()),
+        _ => {}
+    });
+    let version = version.ok_or(Blame::BadInitialize {
+        member: "protocolVersion",
+    })?;
+    let Some(revision) = speaks.negotiate(&version) else {
+        return Err(Blame::UnsupportedVersion {
+            requested: version,
+            supported: speaks,
+        });
+    };
+    let object = |text: String, member| {
+        if text.starts_with('{') {
+            Ok(Raw::trusted(text))
+        } else {
+            Err(Blame::BadInitialize { member })
+        }
+    };
+    // The session outlives the message: what it keeps does not hold the frame.
+    let capabilities = capabilities.map_or_else(
+        || Ok(Raw::from_static("{}")),
+        |text| object(text, "capabilities"),
+    )?;
+    let info = info.map(|text| object(text, "clientInfo")).transpose()?;
+    Ok(Remembered::new(
+        revision,
+        ClientFacts { info, capabilities },
+    ))
+}
+
+/// Recalls the envelope for a request of a session and finds its method.
+///
+/// # Errors
+/// The method is not one of the session's revision.
+pub fn admit(
+    method: &str,
+    params: &Params,
+    session: &Arc<Remembered>,
+) -> Result<(&'static str, Envelope), Blame> {
+    let Some(method) = session.revision.profile().request(method) else {
+        return Err(Blame::UnknownMethod(method.to_owned()));
+    };
+    Ok((
+        method,
+        Envelope::remembered(session.clone(), progress_token(params)),
+    ))
+}
+
+/// `_meta.progressToken` where it is a string or a number; anything else is as if it were absent.
+pub(crate) fn progress_token(params: &Params) -> Option<Raw> {
+    let token = params.progress_token()?;
+    matches!(token.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| params.slice(token))
+}
+
+/// Reads `logging/setLevel`.
+///
+/// # Errors
+/// The level is missing or unknown.
+pub fn level(params: &Params) -> Result<Level, Blame> {
+    let mut level = None;
+    if let Some(text) = params.text() {
+        splice::members(text, |key, value| {
+            if key == "level" {
+                level = Some(value.to_owned());
+            }
+        });
+    }
+    let level = level.unwrap_or_default();
+    string(&level)
+        .and_then(|name| name.parse().ok())
+        .ok_or(Blame::BadLevel(level))
+}
+
+/// Writes the answer to a legacy request; turns what describes the server into the answer to `initialize`.
+pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
+    match outcome {
+        Outcome::Complete(result) => {
+            write::response_head(out, &receipt.id);
+            if receipt.opening {
+                initialize_result(receipt.revision, result.as_str(), out);
+            } else {
+                out.extend_from_slice(result.as_bytes());
+            }
+            out.push(b'}');
+        }
+        Outcome::Failed(error) => seal_error(receipt, error, out),
+    }
+}
+
+fn seal_error(receipt: &Receipt, error: &RpcError, out: &mut Vec<u8>) {
+    // -32021 is not known here: a tool says it to the model, anything else is a wrong request (D-29).
+    if error.code == Code::MissingCapability && receipt.method == "tools/call" {
+        write::response_head(out, &receipt.id);
+        out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+        write::string(out, &error.message);
+        return out.extend_from_slice(b"}],\"isError\":true}}");
+    }
+    let code = match error.code {
+        Code::MissingCapability => Code::InvalidParams.number(),
+        // Authors' codes lie outside the reserved range; -32000..-32019 was free in this era (D-07).
+        Code::Other(n) if (-32768..=-32020).contains(&n) => Code::Internal.number(),
+        code => receipt.revision.profile().code(code),
+    };
+    write::failure(
+        out,
+        Some(&receipt.id),
+        code,
+        &error.message,
+        error.data.as_ref().map(Raw::as_str),
+    );
+}
+
+/// `server/discover` in the words of `initialize`.
+fn initialize_result(revision: Revision, discovered: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"protocolVersion\":\"");
+    out.extend_from_slice(revision.name().as_bytes());
+    out.extend_from_slice(b"\",\"capabilities\":");
+    let mut info = None;
+    let (mut capabilities, mut instructions) = ("{}".to_owned(), None);
+    splice::members(discovered, |key, value| match key {
+        "capabilities" => capabilities = legacy_capabilities(revision, value),
+        "instructions" => instructions = Some(value.to_owned()),
+        "_meta" => splice::members(value, |key, value| {
+            if key == "io.modelcontextprotocol/serverInfo" {
+                info = Some(value.to_owned());
+            }
+        }),
+        _ => {}
+    });
+    out.extend_from_slice(capabilities.as_bytes());
+    out.extend_from_slice(b",\"serverInfo\":");
+    out.extend_from_slice(
+        info.as_deref()
+            .unwrap_or("{\"name\":\"unnamed\",\"version\":\"0\"}")
+            .as_bytes(),
+    );
+    if let Some(instructions) = instructions {
+        out.extend_from_slice(b",\"instructions\":");
+        out.extend_from_slice(instructions.as_bytes());
+    }
+    out.push(b'}');
+}
+
+fn legacy_capabilities(revision: Revision, capabilities: &str) -> String {
+    if revision.profile().completions_capability {
+        return capabilities.to_owned();
+    }
+    let mut kept = String::from("{");
+    splice::members(capabilities, |key, value| {
+        if key != "completions" {
+            if kept.len() > 1 {
+                kept.push(',');
+            }
+            kept.push_str(&format!("\"{key}\":{value}"));
+        }
+    });
+    kept.push('}');
+    kept
+}

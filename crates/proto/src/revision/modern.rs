@@ -1,0 +1,170 @@
+//! The modern codec: every request states its envelope, every result says its type (2026-07-28, basic/index).
+
+use std::borrow::Cow;
+
+use polyport_model::Level;
+use polyport_wire::{Params, RequestId, splice, write};
+
+use super::{Revision, Revisions};
+use crate::blame::Blame;
+use crate::envelope::{ClientFacts, Envelope};
+use crate::http::headers::Mirror;
+use crate::outcome::{Code, Outcome, RpcError};
+use crate::peer::Receipt;
+use crate::revision::legacy::progress_token;
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// Does the message state its envelope? Then it is modern, whatever was said before on the connection.
+pub fn speaks_modern(params: &Params) -> bool {
+    params.protocol_version().is_some()
+}
+
+/// Lifts the envelope off a request and finds its method. The order of the checks is that of the conformance suite:
+/// `_meta`, version header, version, mirrored headers, method.
+///
+/// # Errors
+/// What is wrong with the request.
+pub fn admit(
+    method: &str,
+    params: &Params,
+    speaks: Revisions,
+    mirror: Option<&Mirror<'_>>,
+) -> Result<(&'static str, Envelope), Blame> {
+    let requested = text(params.protocol_version(), VERSION)?;
+    let capabilities = match params.client_capabilities() {
+        Some(object) if object.starts_with('{') => params.slice(object),
+        Some(_) => return Err(Blame::MetaInvalid(CAPABILITIES)),
+        None => return Err(Blame::MetaMissing(CAPABILITIES)),
+    };
+    let info = match params.client_info() {
+        Some(object) if object.starts_with('{') => Some(params.slice(object)),
+        Some(_) => return Err(Blame::MetaInvalid(INFO)),
+        None => None,
+    };
+    let level = params.log_level().map(level).transpose()?;
+    if let Some(mirror) = mirror {
+        mirror.check_version(&requested)?;
+    }
+    let revision = speaks
+        .find(&requested)
+        .filter(|r| r.profile().era == super::Era::Modern);
+    let Some(revision) = revision else {
+        return Err(Blame::UnsupportedVersion {
+            requested: requested.into_owned(),
+            supported: speaks,
+        });
+    };
+    if let Some(mirror) = mirror {
+        mirror.check_body(method, params)?;
+    }
+    let Some(method) = revision.profile().request(method) else {
+        return Err(Blame::UnknownMethod(method.to_owned()));
+    };
+    let client = ClientFacts { info, capabilities };
+    Ok((
+        method,
+        Envelope::stated(revision, client, level, progress_token(params)),
+    ))
+}
+
+fn text<'a>(json: Option<&'a str>, key: &'static str) -> Result<Cow<'a, str>, Blame> {
+    let json = json.ok_or(Blame::MetaMissing(key))?;
+    string(json).ok_or(Blame::MetaInvalid(key))
+}
+
+/// The text of a JSON string; borrowed where it has no escapes.
+pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str::<String>(json).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+fn level(json: &str) -> Result<Level, Blame> {
+    let name = string(json).ok_or(Blame::MetaInvalid(LOG_LEVEL))?;
+    name.parse().map_err(|_| Blame::BadLevel(name.into_owned()))
+}
+
+/// Writes the answer to a modern request: a result with its type and cache hints, or an error.
+pub fn seal(receipt: &Receipt, outcome: &Outcome, speaks: Revisions, out: &mut Vec<u8>) {
+    match outcome {
+        Outcome::Complete(result) => {
+            write::response_head(out, &receipt.id);
+            seal_result(receipt, result.as_str(), speaks, out);
+            out.push(b'}');
+        }
+        Outcome::Failed(error) => seal_error(&receipt.id, error, receipt.revision, out),
+    }
+}
+
+fn seal_result(receipt: &Receipt, result: &str, speaks: Revisions, out: &mut Vec<u8>) {
+    const COMPLETE: &str = "\"resultType\":\"complete\"";
+    if !is_cacheable(receipt.method) {
+        return splice::stamp(result, COMPLETE, out);
+    }
+    let mut members = String::from(COMPLETE);
+    let (mut ttl, mut scope) = (false, false);
+    splice::members(result, |key, _| {
+        ttl |= key == "ttlMs";
+        scope |= key == "cacheScope";
+    });
+    if !ttl {
+        members.push_str(",\"ttlMs\":0");
+    }
+    if !scope {
+        members.push_str(",\"cacheScope\":\"private\"");
+    }
+    if receipt.method == "server/discover" {
+        let names: Vec<_> = speaks.iter().map(|r| format!("\"{}\"", r.name())).collect();
+        members.push_str(",\"supportedVersions\":[");
+        members.push_str(&names.join(","));
+        members.push(']');
+    }
+    splice::stamp(result, &members, out);
+}
+
+/// The six operations whose results say how long they may be kept (server/utilities/caching).
+fn is_cacheable(method: &str) -> bool {
+    matches!(
+        method,
+        "server/discover"
+            | "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+    )
+}
+
+fn seal_error(id: &RequestId, error: &RpcError, revision: Revision, out: &mut Vec<u8>) {
+    let code = match error.code {
+        // server/tools, Error Codes: authors' codes lie outside the reserved range (D-07).
+        Code::Other(n) if (-32768..=-32000).contains(&n) => Code::Internal.number(),
+        code => revision.profile().code(code),
+    };
+    write::failure(
+        out,
+        Some(id),
+        code,
+        &error.message,
+        error.data.as_ref().map(polyport_wire::Raw::as_str),
+    );
+}
+
+/// The HTTP status of an answer that has not begun to stream (basic/transports/streamable-http).
+pub fn status(outcome: &Outcome) -> u16 {
+    let Outcome::Failed(error) = outcome else {
+        return 200;
+    };
+    match error.code {
+        Code::MethodNotFound => 404,
+        Code::HeaderMismatch | Code::MissingCapability | Code::UnsupportedVersion => 400,
+        _ => 200,
+    }
+}

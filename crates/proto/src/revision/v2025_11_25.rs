@@ -1,0 +1,9 @@
+//! 2025-11-25: icons, url elicitation, tasks (experimental), streams that the server may end early.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/changelog>
+
+use super::{Profile, v2025_06_18};
+
+pub(super) const PROFILE: Profile = Profile {
+    name: "2025-11-25",
+    ..v2025_06_18::PROFILE
+};

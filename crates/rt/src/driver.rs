@@ -1,0 +1,306 @@
+//! The loop of a line-framed connection: bytes in, calls begun in order, answers out. Not what the messages mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn, peer};
+use polyport_wire::{Line, Lines, Malformed, Message, batch, splice};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
+
+use crate::context::{Call, CancelReason, Context};
+use crate::outbox::{Item, Outbox};
+use crate::run::{Begun, begin};
+use crate::service::Service;
+use crate::stop::Stop;
+
+/// Answers are written when this much has gathered, even if more messages are at hand.
+const FLUSH_AT: usize = 64 << 10;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ended {
+    /// Calls that were still running when the drain was over, and were cut.
+    pub cut: usize,
+    /// The reader of our output was gone.
+    pub broken: bool,
+}
+
+/// What may wake the loop.
+enum Event {
+    Read(std::io::Result<usize>),
+    Outbox,
+    Stop,
+    Deadline,
+}
+
+/// Serves one connection to its end: end of input, a reader that is gone, or the stop. Running calls may finish
+/// within [`Limits::drain`](polyport_proto::Limits::drain).
+pub async fn drive(
+    service: &Service,
+    reader: &mut (dyn AsyncRead + Unpin + Send),
+    writer: &mut (dyn AsyncWrite + Unpin + Send),
+    stop: Stop,
+) -> Ended {
+    let mut driver = Driver {
+        service,
+        peer: Peer::new(service.speaks, &service.limits),
+        lines: Lines::new(service.limits.message_bytes),
+        outbox: Arc::new(Outbox::new(&service.limits)),
+        out: Vec::new(),
+        open: true,
+        stop,
+        deadline: None,
+    };
+    let broken = driver.run(reader, writer).await.is_err();
+    let cut = driver.peer.abandon();
+    let reason = if driver.stop.is_stopped() {
+        CancelReason::Shutdown
+    } else {
+        CancelReason::Disconnected
+    };
+    for context in &cut {
+        context.cancel(reason);
+    }
+    Ended {
+        cut: cut.len(),
+        broken,
+    }
+}
+
+struct Driver<'a> {
+    service: &'a Service,
+    peer: Peer<Context>,
+    lines: Lines,
+    outbox: Arc<Outbox>,
+    out: Vec<u8>,
+    /// The input has not ended and we have not been told to stop.
+    open: bool,
+    stop: Stop,
+    /// When the drain is over.
+    deadline: Option<Instant>,
+}
+
+/// The writer's other end is gone, or took nothing until the deadline.
+struct Broken;
+
+impl Driver<'_> {
+    async fn run(
+        &mut self,
+        reader: &mut (dyn AsyncRead + Unpin + Send),
+        writer: &mut (dyn AsyncWrite + Unpin + Send),
+    ) -> Result<(), Broken> {
+        loop {
+            match self.next_event(reader).await {
+                Event::Read(Ok(n)) if n > 0 => self.handle_lines(writer).await?,
+                Event::Read(_) => self.handle_end(),
+                Event::Outbox => self.handle_outbox(),
+                Event::Stop => self.close(),
+                Event::Deadline => return Ok(()),
+            }
+            self.flush(writer).await?;
+            if !self.open && self.peer.in_flight() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn next_event(&mut self, reader: &mut (dyn AsyncRead + Unpin + Send)) -> Event {
+        let deadline = self.deadline;
+        tokio::select! {
+            biased;
+            read = reader.read_buf(self.lines.buffer()), if self.open => Event::Read(read),
+            () = self.outbox.filled() => Event::Outbox,
+            () = self.stop.wait(), if self.open => Event::Stop,
+            () = sleep_until(deadline) => Event::Deadline,
+        }
+    }
+
+    async fn handle_lines(
+        &mut self,
+        writer: &mut (dyn AsyncWrite + Unpin + Send),
+    ) -> Result<(), Broken> {
+        while let Some(line) = self.lines.next_line() {
+            self.handle_line(line);
+            if self.out.len() > FLUSH_AT {
+                self.flush(writer).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_line(&mut self, line: Line) {
+        match line {
+            Line::Frame(frame) if batch::is_batch(&frame) => self.handle_batch(&frame),
+            Line::Frame(frame) => {
+                self.handle_message(Message::parse(frame, &self.service.limits.json), None)
+            }
+            Line::TooLong { limit } => self.refuse(&Blame::TooLong { limit }),
+        }
+    }
+
+    fn handle_end(&mut self) {
+        if let Some(line) = self.lines.finish() {
+            self.handle_line(line);
+        }
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.open = false;
+        self.deadline = Some(Instant::now() + self.service.limits.drain);
+    }
+
+    fn handle_batch(&mut self, frame: &Bytes) {
+        let limits = &self.service.limits.json;
+        let parts = match batch::split(frame, limits) {
+            Ok(parts) => parts,
+            Err(malformed) => return self.refuse(&Blame::from(&malformed)),
+        };
+        let messages: Vec<_> = parts
+            .into_iter()
+            .map(|part| Message::parse(part, limits))
+            .collect();
+        match self
+            .peer
+            .open_batch(messages.iter().filter(|m| wants_reply(m)).count())
+        {
+            Ok(batch) => {
+                for message in messages {
+                    let batch = batch.filter(|_| wants_reply(&message));
+                    self.handle_message(message, batch);
+                }
+            }
+            Err(blame) => self.refuse(&blame),
+        }
+    }
+
+    fn handle_message(&mut self, message: Result<Message, Malformed>, batch: Option<u32>) {
+        let start = self.out.len();
+        match self.peer.handle(message, batch, &mut self.out) {
+            Turn::Call(receipt, admitted) => self.begin(receipt, admitted),
+            Turn::Reply(_) => self.end_line(start),
+            Turn::Cancel(context) => {
+                context.cancel(CancelReason::Client);
+                self.end_line(start);
+            }
+            Turn::Notice(notice) => self.service.handler.notice_dyn(notice),
+            Turn::Nothing(blame) => {
+                if let Some(blame) = blame {
+                    tracing::debug!(%blame, "message ignored");
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, receipt: Receipt, admitted: Admitted) {
+        if let Err(blame) = self.service.check_room() {
+            return self.answer(&receipt, &Outcome::Failed(blame.error()));
+        }
+        let call = Call::new(admitted, self.outbox.clone());
+        let context = call.context.clone();
+        match begin(self.service, call) {
+            Begun::Ready(outcome) => {
+                let held = context.finish();
+                self.handle_outbox();
+                for note in held {
+                    self.line(&note);
+                }
+                self.answer(&receipt, &outcome);
+            }
+            Begun::Pending(running) => {
+                let (id, outbox) = (receipt.id.clone(), self.outbox.clone());
+                self.peer.track(receipt, context.clone());
+                running.spawn(self.service, move |outcome| {
+                    outbox.done(&context, id, outcome)
+                });
+            }
+        }
+    }
+
+    fn answer(&mut self, receipt: &Receipt, outcome: &Outcome) {
+        let start = self.out.len();
+        self.peer.answer(receipt, outcome, &mut self.out);
+        self.end_line(start);
+    }
+
+    fn handle_outbox(&mut self) {
+        for item in self.outbox.take() {
+            match item {
+                Item::Note(context, _) if context.is_cancelled() => {}
+                Item::Note(_, note) | Item::Held(note) => self.line(&note),
+                Item::Done(id, Some(outcome)) => {
+                    let start = self.out.len();
+                    self.peer.finish(&id, &outcome, &mut self.out);
+                    self.end_line(start);
+                }
+                Item::Done(_, None) => {}
+            }
+        }
+    }
+
+    fn refuse(&mut self, blame: &Blame) {
+        let start = self.out.len();
+        peer::refusal(None, &blame.error(), &mut self.out);
+        self.end_line(start);
+    }
+
+    fn line(&mut self, message: &[u8]) {
+        let start = self.out.len();
+        self.out.extend_from_slice(message);
+        self.end_line(start);
+    }
+
+    /// Ends the message that begins at `start`, if there is one. A line feed between its tokens would end it too early (D-15).
+    fn end_line(&mut self, start: usize) {
+        if self.out.len() == start {
+            return;
+        }
+        if self.out[start..].contains(&b'\n') {
+            let text =
+                String::from_utf8(self.out.split_off(start)).expect("messages are JSON text");
+            splice::squeeze(&text, &mut self.out);
+        }
+        self.out.push(b'\n');
+    }
+
+    async fn flush(&mut self, writer: &mut (dyn AsyncWrite + Unpin + Send)) -> Result<(), Broken> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let drain = self.service.limits.drain;
+        let mut stop = self.stop.clone();
+        let cut = async {
+            match self.deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => {
+                    stop.wait().await;
+                    tokio::time::sleep(drain).await;
+                }
+            }
+        };
+        let written = tokio::select! {
+            biased;
+            written = async { writer.write_all(&self.out).await?; writer.flush().await } => written.map_err(|_| Broken),
+            () = cut => Err(Broken),
+        };
+        self.out.clear();
+        self.out.shrink_to(FLUSH_AT);
+        written
+    }
+}
+
+fn wants_reply(message: &Result<Message, Malformed>) -> bool {
+    match message {
+        Ok(message) => message.kind() == polyport_wire::Kind::Request,
+        Err(malformed) => !malformed.notification,
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => tokio::time::sleep(Duration::MAX).await,
+    }
+}

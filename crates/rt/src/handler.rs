@@ -1,0 +1,66 @@
+//! What answers MCP requests: a server, a back-end, a connection to another server, a router over many.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use polyport_proto::http::HeaderParam;
+use polyport_proto::{Notice, Outcome};
+
+use crate::context::Call;
+
+/// A boxed future that may move between threads.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Everything that can answer an MCP request, in every revision and over every transport.
+///
+/// A call is polled once in place before anything is spawned for it, so an answer that is ready at once costs no task.
+/// Code that blocks its thread belongs on a blocking pool: it would hold up the messages behind it.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers one request. `server/discover` asks for capabilities, instructions and, in `_meta`, who the server is;
+    /// legacy clients are told the same in answer to `initialize`.
+    fn call(&self, call: Call) -> impl Future<Output = Outcome> + Send;
+
+    /// The same as a value. Override it where a future is boxed anyway.
+    fn call_boxed(self: Arc<Self>, call: Call) -> BoxFuture<Outcome>
+    where
+        Self: Sized,
+    {
+        Box::pin(async move { self.call(call).await })
+    }
+
+    /// Hears a notification that belongs to no call.
+    fn notice(&self, notice: Notice) {
+        drop(notice);
+    }
+
+    /// The arguments of a tool that HTTP clients mirror in headers (`x-mcp-header`); none where there are none.
+    fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+        let _ = tool;
+        None
+    }
+}
+
+/// Any [`Handler`], behind a pointer.
+pub trait DynHandler: Send + Sync + 'static {
+    /// See [`Handler::call`].
+    fn call_dyn(self: Arc<Self>, call: Call) -> BoxFuture<Outcome>;
+    /// See [`Handler::notice`].
+    fn notice_dyn(&self, notice: Notice);
+    /// See [`Handler::header_params`].
+    fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>>;
+}
+
+impl<H: Handler> DynHandler for H {
+    fn call_dyn(self: Arc<Self>, call: Call) -> BoxFuture<Outcome> {
+        self.call_boxed(call)
+    }
+
+    fn notice_dyn(&self, notice: Notice) {
+        self.notice(notice);
+    }
+
+    fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+        self.header_params(tool)
+    }
+}

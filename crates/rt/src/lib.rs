@@ -1,0 +1,29 @@
+//! Runs a peer on tokio: the driver loop, stdio, the in-memory pair, and what a handler is. No protocol rules of its own.
+//!
+//! # Layout
+//! - [`Handler`]: what everything that answers MCP requests implements; [`Call`] is what it gets.
+//! - [`Context`]: what a call may say before it ends, and how it learns that nobody waits any more.
+//! - [`run`]: polls a call once in place and spawns it only if it is not ready.
+//! - [`driver`]: the loop of a line-framed connection; [`stdio`], [`memory`]: where its bytes come from.
+//! - [`clock`], [`stop`]: the time, and the end.
+
+pub mod caller;
+pub mod clock;
+pub mod context;
+pub mod driver;
+pub mod handler;
+pub mod memory;
+pub mod outbox;
+pub mod run;
+pub mod service;
+#[cfg(unix)]
+pub mod stdio;
+pub mod stop;
+
+pub use caller::{CallError, Caller};
+pub use clock::Clock;
+pub use context::{Call, CancelReason, Context, Outlet};
+pub use driver::Ended;
+pub use handler::{BoxFuture, DynHandler, Handler};
+pub use service::Service;
+pub use stop::{Stop, Stopper};

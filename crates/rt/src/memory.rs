@@ -1,0 +1,21 @@
+//! Two ends of a connection within one process: a service at one, whoever tests or embeds it at the other.
+
+use tokio::io::DuplexStream;
+use tokio::task::JoinHandle;
+
+use crate::driver::{self, Ended};
+use crate::service::Service;
+use crate::stop::Stop;
+
+/// Bytes that may be under way in one direction.
+const BUFFER: usize = 64 << 10;
+
+/// Serves on one end; the other end speaks lines of JSON-RPC. Ends when that end is dropped or the stop is said.
+pub fn connect(service: Service, stop: Stop) -> (DuplexStream, JoinHandle<Ended>) {
+    let (ours, theirs) = tokio::io::duplex(BUFFER);
+    let task = tokio::spawn(async move {
+        let (mut reader, mut writer) = tokio::io::split(ours);
+        driver::drive(&service, &mut reader, &mut writer, stop).await
+    });
+    (theirs, task)
+}

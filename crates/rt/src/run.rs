@@ -1,0 +1,120 @@
+//! Runs a call: polled once in place, spawned only if it is not ready. Panics end the call, not the server.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use polyport_proto::{Outcome, RpcError};
+
+use crate::context::{Call, Context};
+use crate::handler::BoxFuture;
+use crate::service::Service;
+
+/// A call that has been polled once.
+pub enum Begun {
+    /// It had its answer at once.
+    Ready(Outcome),
+    /// It goes on.
+    Pending(Running),
+}
+
+/// A call that goes on.
+pub struct Running {
+    future: Guarded,
+    context: Context,
+}
+
+/// Begins a call.
+pub fn begin(service: &Service, call: Call) -> Begun {
+    let context = call.context.clone();
+    let handler = Arc::clone(&service.handler);
+    let method = call.method;
+    let begun = catch_unwind(AssertUnwindSafe(|| handler.call_dyn(call)));
+    let future = match begun {
+        Ok(future) => future,
+        Err(panic) => return Begun::Ready(panicked(method, &*panic)),
+    };
+    let mut future = Guarded { future, method };
+    // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
+    match Pin::new(&mut future).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Begun::Ready(outcome),
+        Poll::Pending => Begun::Pending(Running { future, context }),
+    }
+}
+
+impl Running {
+    /// Goes on in a task of its own. `done` hears the outcome; none: the call was cancelled and did not end in its grace.
+    pub fn spawn(self, service: &Service, done: impl FnOnce(Option<Outcome>) + Send + 'static) {
+        let counted = service.count();
+        let grace = service.limits.cancel_grace;
+        tokio::spawn(async move {
+            let _counted = counted;
+            let Self { future, context } = self;
+            let outcome = tokio::select! {
+                biased;
+                outcome = future => Some(outcome),
+                () = context.cancelled_for(grace) => None,
+            };
+            done(outcome);
+        });
+    }
+}
+
+impl std::fmt::Debug for Begun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ready(_) => "Begun::Ready",
+            Self::Pending(_) => "Begun::Pending",
+        })
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running")
+            .field("context", &self.context)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A future whose panic is an outcome.
+struct Guarded {
+    future: BoxFuture<Outcome>,
+    method: &'static str,
+}
+
+impl Future for Guarded {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
+        let future = &mut self.future;
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(poll) => poll,
+            Err(panic) => Poll::Ready(panicked(self.method, &*panic)),
+        }
+    }
+}
+
+fn panicked(method: &'static str, panic: &(dyn Any + Send)) -> Outcome {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    internal(
+        method,
+        &format!("the handler panicked: {}", text.unwrap_or("no message")),
+    )
+}
+
+/// An internal error: the peer gets an id, the log holds the cause under it (D-06).
+pub fn internal(method: &str, cause: &str) -> Outcome {
+    let mut random = [0; 6];
+    // Without randomness the error is still reported, only its id tells nothing apart.
+    let _ = getrandom::fill(&mut random);
+    let id: String = random.iter().map(|b| format!("{b:02x}")).collect();
+    tracing::error!(error_id = %id, method, cause, "call failed");
+    Outcome::Failed(RpcError::internal(&id))
+}
