@@ -21,4 +21,5 @@ pub use envelope::{ClientFacts, Envelope, Principal, Remembered};
 pub use limits::Limits;
 pub use outcome::{Code, Outcome, RpcError};
 pub use peer::{Admitted, Asking, Notice, Peer, Receipt, Turn};
+pub use polyport_model::Level;
 pub use revision::{Era, Profile, Revision, Revisions};

@@ -42,19 +42,22 @@ impl Key {
         self.start as usize..self.end as usize
     }
 
-    /// Equal for equal spellings: the length and the last bytes, mixed.
-    fn print(self, frame: &[u8]) -> u32 {
-        let tail = frame[..self.end as usize]
-            .last_chunk()
-            .copied()
-            .map_or(0, u64::from_be_bytes);
-        let len = self.end - self.start;
+    /// A number below 64, equal for equal spellings: the length and the last bytes, mixed.
+    fn mark(self, frame: &[u8]) -> u64 {
+        let before = &frame[..self.end as usize];
+        let tail = match before.last_chunk() {
+            Some(tail) => u64::from_be_bytes(*tail),
+            None => before
+                .iter()
+                .fold(0, |tail, byte| tail << 8 | u64::from(*byte)),
+        };
+        let len = u64::from(self.end - self.start);
         let own = if len < 8 {
             tail & ((1 << (8 * len)) - 1)
         } else {
             tail
         };
-        (own.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ len
+        own.wrapping_add(len).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58
     }
 
     fn spelling(self, frame: &[u8]) -> &[u8] {
@@ -116,23 +119,16 @@ impl Keys {
     }
 }
 
-/// Compares every pair of keys: first by what fits a register, and the whole of those that agree there.
+/// Compares a key with those before it when one of them has the same mark; most have not.
 fn repeated_of_few(keys: &[Key], frame: &[u8]) -> Option<usize> {
-    let mut prints = [0; FEW];
+    let mut marks = 0;
     for (n, key) in keys.iter().enumerate() {
-        let print = key.print(frame);
-        let candidates = prints[..n]
-            .iter()
-            .filter(|before| **before == print)
-            .count();
-        if candidates > 0
-            && keys[..n]
-                .iter()
-                .any(|before| before.spelling(frame) == key.spelling(frame))
-        {
+        let mark = 1_u64 << key.mark(frame);
+        let same = |before: &Key| before.spelling(frame) == key.spelling(frame);
+        if marks & mark != 0 && keys[..n].iter().any(same) {
             return Some(key.start());
         }
-        prints[n] = print;
+        marks |= mark;
     }
     None
 }

@@ -211,7 +211,7 @@ impl Envelope {
         if let Some(offset) = scanner.repeated {
             return Err((MalformedKind::DuplicateKey, offset));
         }
-        if decoded(frame, self.version).as_deref() != Some("2.0") {
+        if string(frame, self.version).is_none_or(|inner| *text::decode_bytes(inner) != *b"2.0") {
             return Err((MalformedKind::NoVersion, self.version.start()));
         }
         if self.method.is_present() {
@@ -231,7 +231,7 @@ impl Envelope {
         if self.result.is_present() || self.error.is_present() {
             return Err((MalformedKind::Ambiguous, self.method.start()));
         }
-        if decoded(frame, self.method).is_none() {
+        if !string(frame, self.method).is_some_and(text::is_text) {
             return Err((MalformedKind::BadMethod, self.method.start()));
         }
         if let Some(offset) = scanner.repeated_within {
@@ -276,7 +276,7 @@ impl Envelope {
     fn must_not_be_answered(&self, frame: &[u8]) -> bool {
         if self.method.is_present() {
             // JSON-RPC 2.0 §7: a method that is no string makes no notification; it is answered.
-            !self.id.is_present() && frame[self.method.start()] == b'"'
+            !self.id.is_present() && string(frame, self.method).is_some()
         } else {
             self.result.is_present() || self.error.is_present()
         }
@@ -292,10 +292,8 @@ fn outcome(scanner: &mut Scanner<'_>, start: usize, slot: &mut Span) -> Result<u
     Ok(end)
 }
 
-/// The string at a span, if it is one.
-fn decoded(frame: &[u8], span: Span) -> Option<Cow<'_, str>> {
-    if frame.get(span.start()) != Some(&b'"') || !span.is_present() {
-        return None;
-    }
-    text::decode(std::str::from_utf8(&frame[span.inner()]).ok()?)
+/// The inside of the string at a span, if it is one.
+fn string(frame: &[u8], span: Span) -> Option<&[u8]> {
+    let is_string = span.is_present() && frame[span.start()] == b'"';
+    is_string.then(|| &frame[span.inner()])
 }

@@ -53,11 +53,18 @@ pub(crate) fn clean_run(text: &[u8]) -> Run {
 /// quote lies before `text`.
 #[inline]
 pub(crate) fn short_string(text: &[u8]) -> Option<usize> {
-    let word = u64::from_le_bytes(*text.first_chunk()?);
-    let stops = stops(word);
-    // A byte beyond ASCII must not lie before the first stop.
-    let first = (stops | word & HIGH).trailing_zeros() / 8;
-    (stops != 0 && (word >> (8 * first)) as u8 == b'"').then_some(first as usize)
+    let mut at = 0;
+    while at < SHORT {
+        let word = u64::from_le_bytes(*text[at..].first_chunk()?);
+        // What is beyond ASCII also stops, and is no quote.
+        let stops = stops(word) | word & HIGH;
+        if stops != 0 {
+            at += stops.trailing_zeros() as usize / 8;
+            return (text[at] == b'"').then_some(at);
+        }
+        at += 8;
+    }
+    None
 }
 
 /// Bytes in whole clean blocks at the head of `text`, and the union of those bytes.
@@ -98,6 +105,14 @@ pub(crate) fn decode(inner: &str) -> Option<Cow<'_, str>> {
     match decode_bytes(inner.as_bytes()) {
         Cow::Borrowed(_) => Some(Cow::Borrowed(inner)),
         Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    }
+}
+
+/// Whether [`decode`] would succeed.
+pub(crate) fn is_text(inner: &[u8]) -> bool {
+    match decode_bytes(inner) {
+        Cow::Borrowed(_) => true,
+        Cow::Owned(bytes) => std::str::from_utf8(&bytes).is_ok(),
     }
 }
 
@@ -160,6 +175,7 @@ fn push_code_point(c: u32, out: &mut Vec<u8>) {
     }
 }
 
+const SHORT: usize = 32;
 const BLOCK: usize = 64;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = LOW * 0x80;

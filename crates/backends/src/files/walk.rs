@@ -217,13 +217,16 @@ impl<'a> Walk<'a> {
         };
         let place = frame.place.join(&entry.name);
         let ignores = frame.ignores.clone();
-        self.tally.visited += 1;
-        self.tally.last = Some((place.index(), place.below().to_owned()));
+        let given_before = self.is_up_to_after(&place);
+        // The way back to where the last walk ended does not count, or short walks would never get beyond it.
+        if !given_before {
+            self.tally.visited += 1;
+            self.tally.last = Some((place.index(), place.below().to_owned()));
+        }
         if self.filter.skips(&self.start, &place, entry.kind, &ignores) {
-            self.tally.skipped += 1;
+            self.tally.skipped += usize::from(!given_before);
             return Ok(None);
         }
-        let given_before = self.is_up_to_after(&place);
         if entry.kind == Kind::Directory {
             self.descend(&place, &ignores)?;
         }

@@ -352,7 +352,7 @@ fn a_file_without_permission_is_said_to_be_there() {
     use std::os::unix::fs::PermissionsExt;
     let notes = fixture(&[("locked.txt", "x"), ("shut/a.txt", "y"), ("open.txt", "x")]);
     for name in ["locked.txt", "shut"] {
-        fs::set_permissions(notes.root().join(name), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(notes.root().join(name), fs::Permissions::from_mode(0o000)).unwrap();
     }
     if fs::read(notes.root().join("locked.txt")).is_ok() {
         return; // root may read everything

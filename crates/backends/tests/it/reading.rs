@@ -11,112 +11,115 @@ fn numbered(lines: usize) -> String {
         .collect()
 }
 
+/// Texts for arguments.
+fn check(notes: &Fixture, cases: &[(Value, &str)]) {
+    for (args, want) in cases {
+        assert_eq!(&notes.text("read_text_file", args.clone()), want, "{args}");
+    }
+}
+
 #[test]
 fn pieces_by_lines() {
-    let notes = fixture(&[
-        ("five.txt", numbered(5)),
-        ("open.txt", "1\n2\n3".into()),
-        ("blank.txt", "\n\n\n".into()),
-    ]);
+    const WHOLE: &str = "line 1\nline 2\nline 3\nline 4\nline 5\n";
+    let notes = fixture(&[("a", numbered(5))]);
+    check(
+        &notes,
+        &[
+            (json!({ "path": "a" }), WHOLE),
+            (
+                json!({ "path": "a", "head": 2 }),
+                "line 1\nline 2\n[Lines 1-2 of 5. The rest: read_text_file with offset=3.]",
+            ),
+            (json!({ "path": "a", "head": 5 }), WHOLE),
+            (json!({ "path": "a", "head": 99 }), WHOLE),
+            (
+                json!({ "path": "a", "tail": 2 }),
+                "line 4\nline 5\n[Lines 4-5 of 5.]",
+            ),
+            (json!({ "path": "a", "tail": 5 }), WHOLE),
+            (json!({ "path": "a", "tail": 99 }), WHOLE),
+            (
+                json!({ "path": "a", "offset": 4 }),
+                "line 4\nline 5\n[Lines 4-5 of 5.]",
+            ),
+            (
+                json!({ "path": "a", "offset": 5 }),
+                "line 5\n[Line 5 of 5.]",
+            ),
+            (
+                json!({ "path": "a", "offset": 2, "limit": 2 }),
+                "line 2\nline 3\n[Lines 2-3 of 5. The rest: read_text_file with offset=4.]",
+            ),
+            (
+                json!({ "path": "a", "offset": 1, "column": 3, "limit": 1 }),
+                "ne 1\n[Line 1 of 5. The rest: read_text_file with offset=2.]",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let notes = fixture(&[("a", numbered(5))]);
+    let message = |args: Value| notes.text("read_text_file", args);
     for (args, want) in [
         (
-            json!({ "path": "five.txt" }),
-            "line 1\nline 2\nline 3\nline 4\nline 5\n",
+            json!({ "path": "a", "offset": 6 }),
+            "`offset`: the file ends with line 5.",
         ),
         (
-            json!({ "path": "five.txt", "head": 2 }),
-            "line 1\nline 2\n[Lines 1-2 of 5. The rest: read_text_file with offset=3.]",
+            json!({ "path": "a", "offset": 99 }),
+            "`offset`: the file ends with line 5.",
         ),
         (
-            json!({ "path": "five.txt", "head": 5 }),
-            "line 1\nline 2\nline 3\nline 4\nline 5\n",
+            json!({ "path": "a", "offset": 2, "column": 9 }),
+            "`column`: line 2 has only 6 bytes.",
         ),
         (
-            json!({ "path": "five.txt", "head": 99 }),
-            "line 1\nline 2\nline 3\nline 4\nline 5\n",
+            json!({ "path": "a", "head": 1, "tail": 1 }),
+            "`tail`: send either `head` or `tail`.",
         ),
         (
-            json!({ "path": "five.txt", "tail": 2 }),
-            "line 4\nline 5\n[Lines 4-5 of 5.]",
+            json!({ "path": "a", "head": 1, "limit": 1 }),
+            "`head`: send either `head`, or `offset` with `limit`.",
         ),
         (
-            json!({ "path": "five.txt", "tail": 5 }),
-            "line 1\nline 2\nline 3\nline 4\nline 5\n",
-        ),
-        (
-            json!({ "path": "five.txt", "tail": 99 }),
-            "line 1\nline 2\nline 3\nline 4\nline 5\n",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 4 }),
-            "line 4\nline 5\n[Lines 4-5 of 5.]",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 5 }),
-            "line 5\n[Line 5 of 5.]",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 2, "limit": 2 }),
-            "line 2\nline 3\n[Lines 2-3 of 5. The rest: read_text_file with offset=4.]",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 1, "column": 3, "limit": 1 }),
-            "ne 1\n[Line 1 of 5. The rest: read_text_file with offset=2.]",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 6 }),
-            "Error: Argument `offset`: the file ends with line 5.",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 99 }),
-            "Error: Argument `offset`: the file ends with line 5.",
-        ),
-        (
-            json!({ "path": "five.txt", "offset": 2, "column": 9 }),
-            "Error: Argument `column`: line 2 has only 6 bytes.",
-        ),
-        (
-            json!({ "path": "five.txt", "head": 1, "tail": 1 }),
-            "Error: Argument `tail`: send either `head` or `tail`.",
-        ),
-        (
-            json!({ "path": "five.txt", "head": 1, "limit": 1 }),
-            "Error: Argument `head`: send either `head`, or `offset` with `limit`.",
-        ),
-        (
-            json!({ "path": "five.txt", "tail": 1, "offset": 1 }),
-            "Error: Argument `tail`: send either `tail`, or `offset` with `limit`.",
-        ),
-        (json!({ "path": "open.txt" }), "1\n2\n3"),
-        (
-            json!({ "path": "open.txt", "tail": 1 }),
-            "3\n[Line 3 of 3.]",
-        ),
-        (json!({ "path": "open.txt", "tail": 3 }), "1\n2\n3"),
-        (
-            json!({ "path": "open.txt", "offset": 3 }),
-            "3\n[Line 3 of 3.]",
-        ),
-        (
-            json!({ "path": "open.txt", "offset": 4 }),
-            "Error: Argument `offset`: the file ends with line 3.",
-        ),
-        (json!({ "path": "blank.txt" }), "\n\n\n"),
-        (
-            json!({ "path": "blank.txt", "tail": 1 }),
-            "\n[Line 3 of 3.]",
-        ),
-        (
-            json!({ "path": "blank.txt", "offset": 3 }),
-            "\n[Line 3 of 3.]",
-        ),
-        (
-            json!({ "path": "." }),
-            "Error: \".\" is a directory, not a file. Use list_directory for it.",
+            json!({ "path": "a", "tail": 1, "offset": 1 }),
+            "`tail`: send either `tail`, or `offset` with `limit`.",
         ),
     ] {
-        assert_eq!(notes.text("read_text_file", args.clone()), want, "{args}");
+        assert_eq!(
+            message(args.clone()),
+            format!("Error: Argument {want}"),
+            "{args}"
+        );
     }
+    let error = message(json!({ "path": "." }));
+    assert_eq!(
+        error,
+        "Error: \".\" is a directory, not a file. Use list_directory for it."
+    );
+}
+
+#[test]
+fn the_last_line_counts_with_and_without_an_end() {
+    let notes = fixture(&[("open", "1\n2\n3"), ("blank", "\n\n\n")]);
+    check(
+        &notes,
+        &[
+            (json!({ "path": "open" }), "1\n2\n3"),
+            (json!({ "path": "open", "tail": 1 }), "3\n[Line 3 of 3.]"),
+            (json!({ "path": "open", "tail": 3 }), "1\n2\n3"),
+            (json!({ "path": "open", "offset": 3 }), "3\n[Line 3 of 3.]"),
+            (
+                json!({ "path": "open", "offset": 4 }),
+                "Error: Argument `offset`: the file ends with line 3.",
+            ),
+            (json!({ "path": "blank" }), "\n\n\n"),
+            (json!({ "path": "blank", "tail": 1 }), "\n[Line 3 of 3.]"),
+            (json!({ "path": "blank", "offset": 3 }), "\n[Line 3 of 3.]"),
+        ],
+    );
 }
 
 #[test]

@@ -77,17 +77,17 @@ impl Fixture {
     ) -> Result<(String, Value), FilesError> {
         let folders = &self.folders;
         match name {
-            "directory_tree" => both(ops::directory_tree(folders, &parse(args), cancelled)?),
-            "get_file_info" => both(ops::get_file_info(folders, &parse(args), cancelled)?),
-            "list_allowed_directories" => both(ops::list_allowed_directories(folders)),
-            "list_directory" => both(ops::list_directory(folders, &parse(args), cancelled)?),
-            "read_media_file" => both(ops::read_media_file(folders, &parse(args), cancelled)?),
+            "directory_tree" => both(&ops::directory_tree(folders, &parse(args), cancelled)?),
+            "get_file_info" => both(&ops::get_file_info(folders, &parse(args), cancelled)?),
+            "list_allowed_directories" => both(&ops::list_allowed_directories(folders)),
+            "list_directory" => both(&ops::list_directory(folders, &parse(args), cancelled)?),
+            "read_media_file" => both(&ops::read_media_file(folders, &parse(args), cancelled)?),
             "read_multiple_files" => {
-                both(ops::read_multiple_files(folders, &parse(args), cancelled)?)
+                both(&ops::read_multiple_files(folders, &parse(args), cancelled)?)
             }
-            "read_text_file" => both(ops::read_text_file(folders, &parse(args), cancelled)?),
-            "search_contents" => both(ops::search_contents(folders, &parse(args), cancelled)?),
-            "search_files" => both(ops::search_files(folders, &parse(args), cancelled)?),
+            "read_text_file" => both(&ops::read_text_file(folders, &parse(args), cancelled)?),
+            "search_contents" => both(&ops::search_contents(folders, &parse(args), cancelled)?),
+            "search_files" => both(&ops::search_files(folders, &parse(args), cancelled)?),
             _ => panic!("no operation {name}"),
         }
     }
@@ -121,6 +121,6 @@ fn parse<T: DeserializeOwned>(args: Value) -> T {
     serde_json::from_value(args).unwrap()
 }
 
-fn both<T: ToText + serde::Serialize>(result: T) -> Result<(String, Value), FilesError> {
-    Ok((result.to_text(), serde_json::to_value(&result).unwrap()))
+fn both<T: ToText + serde::Serialize>(result: &T) -> Result<(String, Value), FilesError> {
+    Ok((result.to_text(), serde_json::to_value(result).unwrap()))
 }

@@ -8,12 +8,15 @@
 
 mod compile;
 mod fast;
+mod keywords;
 mod message;
 mod nearest;
+mod sentence;
 mod slow;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod words;
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, OnceLock};
@@ -93,7 +96,7 @@ impl Validator {
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, or does not fit the schema. Text with more than 250,000 values fits only a schema that
+    /// When the text is not JSON, or does not fit the schema. Text with more than 200,000 values fits only a schema that
     /// the subset understands: the full validator needs a parsed copy, many times the size of the text.
     pub fn check(&self, json_text: &str) -> Result<(), Invalid> {
         if self

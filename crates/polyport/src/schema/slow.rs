@@ -5,8 +5,9 @@ use std::fmt;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ReferencingError, ValidationError};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::words::shown;
 use super::{Invalid, SchemaError, Violation, message};
 
 /// A schema and its compiled validator.
@@ -39,28 +40,25 @@ impl Slow {
     }
 
     pub(super) fn check(&self, text: &str) -> Result<(), Invalid> {
-        if text.len() > MAX_VALUES && count_values(text) > MAX_VALUES {
-            return Err(Invalid::whole(format!(
-                "do not fit the input schema, or hold too many values to tell (more than {MAX_VALUES}); send fewer"
-            )));
+        let unread = |error| Invalid::whole(format!("cannot be read as JSON: {error}"));
+        if text.len() > MAX_VALUES {
+            let Values(count) = serde_json::from_str(text).map_err(unread)?;
+            if count > MAX_VALUES {
+                return Err(Invalid::whole(format!(
+                    "do not fit the input schema, or hold too many values to tell (more than {MAX_VALUES}); send fewer"
+                )));
+            }
         }
-        let arguments: Value = serde_json::from_str(text)
-            .map_err(|error| Invalid::whole(format!("cannot be read as JSON: {error}")))?;
+        let arguments: Value = serde_json::from_str(text).map_err(unread)?;
         if self.validator.is_valid(&arguments) {
             return Ok(());
         }
-        Err(self.explain(&arguments, text.len()))
+        Err(self.explain(&arguments))
     }
 
     /// The validator gathers every error before it hands out the first, so it may only gather where they cannot be many.
-    fn explain(&self, arguments: &Value, bytes: usize) -> Invalid {
-        let size = Size::of(arguments);
-        let copied = if self.branches {
-            bytes.saturating_mul(size.depth)
-        } else {
-            0
-        };
-        if size.values <= MAX_EXPLAINED && copied <= MAX_COPIED {
+    fn explain(&self, arguments: &Value) -> Invalid {
+        if self.can_gather(Size::of(arguments)) {
             return message::invalid(
                 self.validator.iter_errors(arguments),
                 &self.schema,
@@ -74,42 +72,106 @@ impl Slow {
             invalid.more = true;
             return invalid;
         }
-        Invalid::whole("do not fit the input schema, and are too large to say where".to_owned())
+        self.explain_small_part(arguments)
+    }
+
+    /// Looks at the properties that are small enough together; what is wrong is most often among them, beside one large
+    /// text or list.
+    fn explain_small_part(&self, arguments: &Value) -> Invalid {
+        let whole = || {
+            Invalid::whole("do not fit the input schema, and are too large to say where".to_owned())
+        };
+        let Some(fields) = arguments.as_object() else {
+            return whole();
+        };
+        let mut size = Size::LEAF;
+        let (mut small, mut large) = (Map::new(), Vec::new());
+        for (name, value) in fields {
+            let joined = size.with(Size::of(value));
+            if self.can_gather(joined) {
+                size = joined;
+                small.insert(name.clone(), value.clone());
+            } else {
+                large.push(name);
+            }
+        }
+        let small = Value::Object(small);
+        // Of the object itself, only what does not depend on the properties that were left out.
+        let holds = |error: &ValidationError<'_>| match error.kind() {
+            _ if !error.instance_path().is_empty() => true,
+            ValidationErrorKind::Required { property } => {
+                !large.iter().any(|name| *property == **name)
+            }
+            ValidationErrorKind::AdditionalProperties { .. } => true,
+            _ => false,
+        };
+        let errors: Vec<_> = self
+            .validator
+            .iter_errors(&small)
+            .filter(|error| holds(error))
+            .collect();
+        if !errors.is_empty() {
+            let mut invalid = message::invalid(errors.into_iter(), &self.schema, &small);
+            invalid.more = true;
+            return invalid;
+        }
+        match large.as_slice() {
+            [name] => message::too_large(name),
+            _ => whole(),
+        }
+    }
+
+    fn can_gather(&self, size: Size) -> bool {
+        size.values <= MAX_EXPLAINED
+            && (!self.branches || size.bytes.saturating_mul(size.depth) <= MAX_COPIED)
     }
 }
 
 /// How much there is of a value.
+#[derive(Clone, Copy)]
 struct Size {
     values: usize,
+    /// Of strings.
+    bytes: usize,
     depth: usize,
 }
 
 impl Size {
+    const LEAF: Self = Self {
+        values: 1,
+        bytes: 0,
+        depth: 1,
+    };
+
     fn of(value: &Value) -> Self {
-        let join = |all: Self, one: &Value| {
-            let one = Self::of(one);
-            Self {
-                values: all.values + one.values,
-                depth: all.depth.max(one.depth + 1),
-            }
-        };
-        let leaf = Self {
-            values: 1,
-            depth: 1,
-        };
         match value {
-            Value::Array(items) => items.iter().fold(leaf, join),
-            Value::Object(fields) => fields.values().fold(leaf, join),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => leaf,
+            Value::Array(items) => items.iter().map(Self::of).fold(Self::LEAF, Self::with),
+            Value::Object(fields) => fields.iter().fold(Self::LEAF, |size, (name, value)| {
+                let size = size.with(Self::of(value));
+                Self {
+                    bytes: size.bytes + name.len(),
+                    ..size
+                }
+            }),
+            Value::String(text) => Self {
+                bytes: text.len(),
+                ..Self::LEAF
+            },
+            Value::Null | Value::Bool(_) | Value::Number(_) => Self::LEAF,
+        }
+    }
+
+    /// The size of a container with one more value in it.
+    fn with(self, inner: Self) -> Self {
+        Self {
+            values: self.values + inner.values,
+            bytes: self.bytes + inner.bytes,
+            depth: self.depth.max(inner.depth + 1),
         }
     }
 }
 
-/// Counts without keeping; text that is not JSON counts as nothing, since reading it will fail soon enough.
-fn count_values(text: &str) -> usize {
-    serde_json::from_str(text).map_or(0, |Values(count)| count)
-}
-
+/// How many values a text holds, read without keeping any.
 struct Values(usize);
 
 impl<'de> Deserialize<'de> for Values {
@@ -187,7 +249,7 @@ fn schema_error(error: &ValidationError<'_>, schema: &Value) -> SchemaError {
             format!(
                 "{} is not a regular expression that can be run here: look-around, back-references and very large \
                  patterns are not supported",
-                message::shown(error.instance())
+                shown(error.instance())
             ),
         ),
         _ => {
@@ -265,12 +327,12 @@ fn find_reference(
     }
 }
 
-/// A parsed value takes 72 bytes where the text may take two, so this bounds the parsed copy to about 40 MiB beside its
+/// A parsed value takes 72 bytes where the text may take two, so this bounds the parsed copy to about 40 MiB, keys included, beside its
 /// strings.
-const MAX_VALUES: usize = 250_000;
+const MAX_VALUES: usize = 200_000;
 
-/// Values among which every error is gathered; an error takes some 400 bytes, and a value may break several rules.
-const MAX_EXPLAINED: usize = 10_000;
+/// Values among which every error is gathered; an error takes some 400 bytes, and one value may lack many properties.
+const MAX_EXPLAINED: usize = 2_000;
 
 /// Bytes of arguments that errors of `anyOf` and `oneOf` may copy.
 const MAX_COPIED: usize = 64 << 20;

@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 /// a tool, and registration has to refuse it.
 #[must_use]
 pub fn tool_schema(root: schemars::Schema) -> Value {
-    let mut schema = match root.to_value() {
+    // Not `to_value`, which skips the order in which a schema reads well: description, type, properties, …, $defs.
+    let root = serde_json::to_value(root).expect("a schema is made of JSON");
+    let mut schema = match root {
         Value::Object(schema) => schema,
         Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
         _ => Map::new(),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use polyport_wire::MalformedKind::DuplicateKey;
+use polyport_wire::{Limits, Params};
 use proptest::prelude::*;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -115,6 +116,10 @@ fn each_member_of_the_envelope_and_of_meta_may_come_once() {
     for frame in [
         r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"m"}"#,
         r#"{"jsonrpc":"2.0","id":1,"i\u0064":2,"method":"m"}"#,
+        r#"{"id":1,"id":1,"jsonrpc":"2.0","method":"m"}"#,
+        r#"{"":1,"jsonrpc":"2.0","method":"m","":1}"#,
+        r#"{"a":1,"jsonrpc":"2.0","method":"m","a":1}"#,
+        r#"{"abcdef":1,"jsonrpc":"2.0","method":"m","abcdef":1}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{},"params":{}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","name":"b"}}"#,
@@ -173,5 +178,7 @@ proptest! {
         let Repeats(repeats) = serde_json::from_str(&text).unwrap();
         let frame = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{text}}}"#);
         prop_assert_eq!(is_duplicate(&frame), repeats, "{}", frame);
+        let alone = Params::parse(text.clone().into(), &Limits::default());
+        prop_assert_eq!(alone.is_err(), repeats, "{}", text);
     }
 }

@@ -1,14 +1,17 @@
 //! `search_contents`: lines that match a pattern, in one file or below a directory. The searching of one file is in `grep`.
 
 mod grep;
+mod pattern;
 
 use std::fmt::Write as _;
 
-use regex::bytes::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::grep::{End, Grep};
+use self::{
+    grep::{End, Grep},
+    pattern::Matcher,
+};
 use super::{
     super::{
         Count, FilesError, Folders, Kind, args,
@@ -26,12 +29,6 @@ const USUAL: usize = 100;
 
 /// Most lines of context on each side.
 const CONTEXT: usize = 20;
-
-/// Longest pattern.
-const LONGEST: usize = 4_000;
-
-/// Bytes a compiled pattern may take; what is larger would search too slowly.
-const COMPILED: usize = 1024 * 1024;
 
 /// Searches text files line by line for a regular expression (no look-around or back-references) or literal text.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -120,7 +117,7 @@ pub fn search_contents(
 ) -> Result<SearchContentsResult, FilesError> {
     let limits = folders.limits();
     let pace = Pace::new(limits, cancelled);
-    let regex = args.regex()?;
+    let matcher = Matcher::new(args)?;
     let glob = args
         .glob
         .as_deref()
@@ -135,7 +132,7 @@ pub fn search_contents(
         .max_matches
         .map_or(USUAL, Count::as_usize)
         .min(limits.matches);
-    let mut grep = Grep::new(&regex, args.context()?, most, limits, &pace);
+    let mut grep = Grep::new(matcher, args.context()?, most, limits, &pace);
     let spot = folders.resolve(&args.path)?;
     let resumed = args
         .after
@@ -174,46 +171,6 @@ pub fn search_contents(
 }
 
 impl SearchContents {
-    fn regex(&self) -> Result<Regex, FilesError> {
-        let pattern = &self.pattern;
-        if pattern.is_empty() || pattern.len() > LONGEST {
-            return Err(FilesError::invalid(
-                "pattern",
-                format!("send 1 to {LONGEST} bytes."),
-            ));
-        }
-        if pattern.contains('\n') {
-            return Err(FilesError::invalid(
-                "pattern",
-                "lines are searched one by one, so it cannot contain a line end.",
-            ));
-        }
-        let pattern = if self.literal {
-            regex::escape(pattern)
-        } else {
-            pattern.clone()
-        };
-        let mut builder = RegexBuilder::new(&pattern);
-        builder
-            .case_insensitive(self.ignore_case)
-            .size_limit(COMPILED)
-            .dfa_size_limit(COMPILED)
-            .nest_limit(100);
-        builder.build().map_err(|error| {
-            let text = error.to_string();
-            // The first lines of a syntax error draw a picture; the last one says it.
-            let reason = text
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: ");
-            FilesError::invalid(
-                "pattern",
-                format!("{reason}. With literal=true it is searched for as it is."),
-            )
-        })
-    }
-
     fn context(&self) -> Result<usize, FilesError> {
         let lines = self.context_lines.map_or(0, Count::as_usize);
         if lines > CONTEXT {
@@ -237,7 +194,12 @@ fn resume<'a>(
     let (path, line) = after.rsplit_once(':').ok_or_else(refused)?;
     let line = line.parse().map_err(|_| refused())?;
     position_after(folders, spot, Some(path))?;
-    Ok((folders.resolve(path)?.place()?, line))
+    let place = folders.resolve(path)?.place()?;
+    // A file that is gone is no fault: the search goes on behind its place.
+    if place.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(refused());
+    }
+    Ok((place, line))
 }
 
 fn nothing_matched(args: &SearchContents, searched: usize, skipped: usize) -> String {

@@ -10,7 +10,7 @@ use super::{reference_validator, reference_verdict};
 use crate::schema::compile::compile;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_500) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_subset_accepts_nothing_that_the_full_validator_refuses(schema in schemas(), seed in any::<u64>()) {
@@ -203,7 +203,7 @@ fn subschemas() -> impl Strategy<Value = Value> {
         prop_oneof![
             4 => objects(inner.clone()),
             2 => arrays(inner.clone()),
-            2 => (inner.clone(), prop::sample::select(&["anyOf", "oneOf"][..]), any::<bool>()).prop_map(|(one, keyword, first)| {
+            2 => (inner, prop::sample::select(&["anyOf", "oneOf"][..]), any::<bool>()).prop_map(|(one, keyword, first)| {
                 let null = json!({ "type": "null" });
                 json!({ keyword: if first { [null, one] } else { [one, null] }, "description": "an option" })
             }),
@@ -320,7 +320,7 @@ fn write_value(
     }
     if let Some(branches) = schema
         .get("anyOf")
-        .or(schema.get("oneOf"))
+        .or_else(|| schema.get("oneOf"))
         .and_then(Value::as_array)
     {
         let branch = &branches[dice.roll(branches.len())];
@@ -353,7 +353,13 @@ fn write_value(
             let count = dice.roll(4);
             write_list(out, ['[', ']'], count, |out, nth| {
                 let prefix = schema.get("prefixItems").and_then(|prefix| prefix.get(nth));
-                write_value(out, prefix.or(schema.get("items")), root, dice, depth + 1);
+                write_value(
+                    out,
+                    prefix.or_else(|| schema.get("items")),
+                    root,
+                    dice,
+                    depth + 1,
+                );
             });
         }
         "object" if depth < 6 => write_object(out, schema, root, dice, depth),

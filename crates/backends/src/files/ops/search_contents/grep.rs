@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use regex::bytes::Regex;
-
 use super::{
     super::super::{FilesError, Limits, lines::Source, pace::Pace, place::Place, show, text},
     FileMatches, MatchLine, SearchContentsResult,
+    pattern::Matcher,
 };
 
 /// Where in a shown piece of a long line its match begins.
@@ -27,7 +26,7 @@ pub(super) enum End {
 }
 
 pub(super) struct Grep<'a> {
-    regex: &'a Regex,
+    matcher: Matcher,
     context: usize,
     most: usize,
     limits: &'a Limits,
@@ -44,14 +43,14 @@ pub(super) struct Grep<'a> {
 
 impl<'a> Grep<'a> {
     pub(super) fn new(
-        regex: &'a Regex,
+        matcher: Matcher,
         context: usize,
         most: usize,
         limits: &'a Limits,
         pace: &'a Pace<'a>,
     ) -> Self {
         Self {
-            regex,
+            matcher,
             context,
             most,
             limits,
@@ -154,14 +153,17 @@ impl<'a> Grep<'a> {
             if line.number <= after {
                 continue;
             }
-            let Some(found) = self.regex.find(line.bytes) else {
+            let Some(found) = self
+                .matcher
+                .find(line.bytes, self.pace, &|| place.shown())?
+            else {
                 hits.pass(line.number, line.bytes, self);
                 continue;
             };
             if hits.is_last_match(line.number) {
                 continue;
             }
-            let shown = clip(line.bytes, found.start(), self.limits.match_line);
+            let shown = clip(line.bytes, found, self.limits.match_line);
             let is_full = self.matches >= self.most
                 || self.matches > 0 && self.bytes + shown.len() > self.limits.match_bytes;
             if is_full {

@@ -1,0 +1,227 @@
+//! What goes wrong on a line: junk, splits, panics, ends. The server answers or ignores, and lives on.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use polyport_proto::Limits;
+use polyport_rt::{Ended, Service};
+use polyport_testkit::Script;
+use polyport_testkit::handlers::Puppet;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{OPEN, check};
+
+// req: BR-007
+// req: BR-008
+#[tokio::test(start_paused = true)]
+async fn br_008_junk_is_answered_and_the_server_lives() {
+    check(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"ping"}garbage
+        ~ {"error":{"code":-32700}}
+        > garbage
+        ~ {"error":{"code":-32700}}
+        > []
+        ~ {"error":{"code":-32600}}
+        > 1
+        ~ {"error":{"code":-32600}}
+        > "x"
+        ~ {"error":{"code":-32600}}
+        > null
+        ~ {"error":{"code":-32600}}
+        > {}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0"}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"1.0","id":1,"method":"ping"}
+        ~ {"id":1,"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":{},"method":"ping"}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":null,"method":"ping"}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":1.5,"method":"ping"}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":2,"method":"ping","method":"ping"}
+        ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":3,"method":"ping","params":[1]}
+        ~ {"id":3,"error":{"code":-32602}}
+        > {"jsonrpc":"2.0","id":4,"method":"ping","params":7}
+        ~ {"id":4,"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}
+        > {"jsonrpc":"2.0","id":77,"result":{}}
+        > {"jsonrpc":"2.0","id":78,"error":{"code":1,"message":"x"}}
+        > {"jsonrpc":"2.0","id":9,"method":"ping"}
+        < {"jsonrpc":"2.0","id":9,"result":{}}
+        $
+    "#,
+    )
+    .await;
+}
+
+// req: BR-004
+// req: BR-005
+#[tokio::test(start_paused = true)]
+async fn br_004_text_survives_every_split() {
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"t\":\"—😀 a\u{2028}b\u{2029}c\u{85}d\"}}}\r\n\r\n\n";
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    for byte in line.as_bytes() {
+        peer.send_bytes(&[*byte]).await;
+        tokio::task::yield_now().await;
+    }
+    let got = peer.receive().await.unwrap();
+    assert_eq!(got["result"]["t"], "—😀 a\u{2028}b\u{2029}c\u{85}d");
+    peer.send_bytes("\u{feff}".as_bytes()).await;
+    peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n~ {\"error\":{\"code\":-32700}}\n$").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_byte_order_mark_may_come_first() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.send_bytes("\u{feff}".as_bytes()).await;
+    peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n$").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_over_the_limit_is_named_and_skipped() {
+    let mut limits = Limits::default();
+    limits.message_bytes = 1_000;
+    let mut peer = Script::connect(Service::new(Puppet::default()).limits(limits));
+    peer.send(&"x".repeat(100_000)).await;
+    peer.play(
+        r#"
+        < {"jsonrpc":"2.0","error":{"code":-32600,"message":"The message is longer than the limit of 1000 bytes"}}
+        > {"jsonrpc":"2.0","id":1,"method":"ping"}
+        < {"jsonrpc":"2.0","id":1,"result":{}}
+        $
+    "#,
+    )
+    .await;
+}
+
+// req: D-06
+#[tokio::test(start_paused = true)]
+async fn d_06_a_panic_ends_its_call_only() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    for tool in ["panics", "panics later"] {
+        peer.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#)).await;
+        let got = peer.receive().await.unwrap();
+        assert_eq!(got["error"]["code"], -32603);
+        assert_eq!(got["error"]["message"], "Internal error");
+        assert_eq!(got["error"]["data"]["errorId"].as_str().unwrap().len(), 12);
+        assert!(!got.to_string().contains("told"), "the cause stays in the log");
+    }
+    peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n$").await;
+}
+
+// req: D-15
+#[tokio::test(start_paused = true)]
+async fn d_15_a_result_is_one_line() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pretty"}}
+        < {"jsonrpc":"2.0","id":1,"result":{"a":"b\n c","d":[1]}}
+        $
+    "#,
+    )
+    .await;
+}
+
+// req: BR-011
+#[tokio::test(start_paused = true)]
+async fn br_011_what_was_accepted_is_answered_after_the_end_of_input() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    for id in 1..=20 {
+        peer.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow"}}}}"#)).await;
+    }
+    // The last line has no end.
+    peer.send_bytes(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#).await;
+    let (stream, serving) = polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    writer.write_all(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#).await.unwrap();
+    writer.shutdown().await.unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, "{\"jsonrpc\":\"2.0\",\"id\":21,\"result\":{}}\n");
+    assert_eq!(serving.await.unwrap(), Ended { cut: 0, broken: false });
+    for _ in 1..=20 {
+        assert!(peer.receive().await.unwrap().get("result").is_some());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_calls_finish_and_cuts_what_does_not() {
+    let puppet = Puppet::default();
+    let mut peer = Script::connect(Service::new(puppet.clone()));
+    peer.play(OPEN).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"tidy"}}
+        > {"jsonrpc":"2.0","id":3,"method":"ping"}
+        < {"jsonrpc":"2.0","id":3,"result":{}}
+    "#,
+    )
+    .await;
+    let before = tokio::time::Instant::now();
+    peer.stop();
+    peer.play("< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}").await;
+    assert_eq!(peer.end().await, Ended { cut: 1, broken: false });
+    assert_eq!(before.elapsed().as_secs(), 10, "the drain");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_goes_away_ends_the_connection() {
+    let (stream, serving) = polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
+    drop(stream);
+    let ended = serving.await.unwrap();
+    assert_eq!(ended.cut, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_at_once_are_bounded() {
+    let mut limits = Limits::default();
+    limits.calls_per_session = 2;
+    let mut peer = Script::connect(Service::new(Puppet::default()).limits(limits));
+    peer.play(OPEN).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}
+        > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow"}}
+        ~ {"id":3,"error":{"code":-32600}}
+        ~ {"id":1,"result":{}}
+        ~ {"id":2,"result":{}}
+        > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow"}}
+        ~ {"id":3,"result":{}}
+        $
+    "#,
+    )
+    .await;
+}
+
+// req: BR-010
+#[tokio::test(start_paused = true)]
+async fn br_010_many_calls_with_long_results_lose_nothing() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    let text = "x".repeat(20_000);
+    for id in 1..=200 {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow","arguments":{{"t":"{text}"}}}}}}"#);
+        peer.send(&line).await;
+    }
+    let mut seen: Vec<i64> = Vec::new();
+    for _ in 1..=200 {
+        let got = peer.receive().await.unwrap();
+        assert_eq!(got["result"]["t"].as_str().map(str::len), Some(20_000));
+        seen.push(got["id"].as_i64().unwrap());
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=200).collect::<Vec<_>>());
+}

@@ -1,0 +1,22 @@
+//! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
+#![allow(clippy::unwrap_used)]
+
+mod faults;
+mod legacy;
+mod modern;
+
+use polyport_rt::Service;
+use polyport_testkit::Script;
+use polyport_testkit::handlers::Puppet;
+
+/// Plays a script against a puppet, then ends.
+async fn check(script: &str) {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(script).await;
+}
+
+const OPEN: &str = r#"
+    > {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+    < {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"puppet","version":"1"}}}
+    > {"jsonrpc":"2.0","method":"notifications/initialized"}
+"#;
