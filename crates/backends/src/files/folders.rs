@@ -201,11 +201,16 @@ impl Folders {
 
     /// The same for a resource URI: only `file://` URIs name resources.
     pub(crate) fn resolve_uri(&self, text: &str) -> Result<Spot<'_>, FilesError> {
-        if uri::is_file_uri(text) {
-            self.resolve(text)
-        } else {
-            Err(self.missing(text))
+        if !uri::is_file_uri(text) {
+            return Err(self.missing(text));
         }
+        self.resolve(text).map_err(|error| match error {
+            FilesError::Invalid { problem, .. } => FilesError::Invalid {
+                argument: "uri",
+                problem,
+            },
+            other => other,
+        })
     }
 
     /// The one answer for what is not there and for what is not allowed.

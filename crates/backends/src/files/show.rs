@@ -1,6 +1,6 @@
 //! How paths, sizes and times look to a model. Pure functions over text and numbers.
 
-use std::time::SystemTime;
+use std::{borrow::Cow, time::SystemTime};
 
 /// Longest piece of a caller's text that is repeated to it.
 const REPEATED: usize = 200;
@@ -21,6 +21,15 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// The text itself if nothing in it hides or breaks the line, else between quotes.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_visible) {
+        text.into()
+    } else {
+        quoted(text).into()
+    }
 }
 
 /// False for characters that change how the text around them looks, or that cannot be seen at all. The two joiners are

@@ -188,6 +188,12 @@ fn d_02_only_file_uris_inside_are_resources() {
         let error = resources::read(&notes.folders, uri, &never).unwrap_err();
         assert!(error.is_missing(), "{uri}: {error}");
     }
+    for uri in ["file:///%zz", "file:///a%00b"] {
+        let error = resources::read(&notes.folders, uri, &never)
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("Argument `uri`: "), "{error}");
+    }
     let directory = resources::read(&notes.folders, &uri::from_path(&root), &never).unwrap_err();
     assert!(
         matches!(directory, FilesError::IsFolder { .. }),

@@ -1,11 +1,15 @@
 //! What a model reads about the operations: schemas that every host can use, and few words.
 
 use polyport_backends::files::ops::{
-    DirectoryTree, GetFileInfo, ListAllowedDirectories, ListDirectory, ReadMediaFile,
-    ReadMultipleFiles, ReadTextFile, SearchContents, SearchFiles,
+    DirectoryTree, DirectoryTreeResult, GetFileInfo, GetFileInfoResult, ListAllowedDirectories,
+    ListAllowedDirectoriesResult, ListDirectory, ListDirectoryResult, ReadMediaFile,
+    ReadMediaFileResult, ReadMultipleFiles, ReadMultipleFilesResult, ReadTextFile,
+    ReadTextFileResult, SearchContents, SearchContentsResult, SearchFiles, SearchFilesResult,
 };
-use schemars::{Schema, schema_for};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, schema_for};
 use serde_json::{Value, json};
+
+use crate::support::fixture;
 
 fn schemas() -> [(&'static str, Schema, &'static [&'static str]); 9] {
     [
@@ -112,4 +116,57 @@ fn all_definitions_stay_short() {
         .map(|(name, schema, _)| name.len() + schema.as_value().to_string().len())
         .sum();
     assert!(bytes < 6_500, "{bytes} bytes, ~{} tokens", bytes / 4);
+}
+
+/// What a result's schema requires is in the result, whichever side of serialization the schema is made for.
+fn check_required<R: JsonSchema>(result: &Value) {
+    for settings in [
+        SchemaSettings::default(),
+        SchemaSettings::default().for_serialize(),
+    ] {
+        let schema = settings.into_generator().into_root_schema_for::<R>();
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        for property in required {
+            assert!(
+                result.get(property.as_str().unwrap()).is_some(),
+                "{property} in {result}"
+            );
+        }
+        let properties = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        for property in result.as_object().unwrap().keys() {
+            assert!(
+                properties.contains_key(property),
+                "{property} is not in the schema"
+            );
+        }
+    }
+}
+
+#[test]
+fn results_have_what_their_schemas_require() {
+    let notes = fixture(&[("a.txt", "x"), ("b/c.bin", "\0")]);
+    let json = |name: &str, args: Value| notes.json(name, args);
+    check_required::<DirectoryTreeResult>(&json("directory_tree", json!({})));
+    check_required::<GetFileInfoResult>(&json("get_file_info", json!({ "path": "b" })));
+    check_required::<ListAllowedDirectoriesResult>(&json("list_allowed_directories", json!({})));
+    check_required::<ListDirectoryResult>(&json("list_directory", json!({})));
+    check_required::<ReadMediaFileResult>(&json("read_media_file", json!({ "path": "b/c.bin" })));
+    check_required::<ReadMultipleFilesResult>(&json(
+        "read_multiple_files",
+        json!({ "paths": ["a.txt"] }),
+    ));
+    check_required::<ReadTextFileResult>(&json("read_text_file", json!({ "path": "a.txt" })));
+    check_required::<SearchContentsResult>(&json(
+        "search_contents",
+        json!({ "pattern": "x", "path": "a.txt" }),
+    ));
+    check_required::<SearchFilesResult>(&json("search_files", json!({ "pattern": "a.txt" })));
 }

@@ -71,7 +71,8 @@ impl Dialect {
         let Some(uri) = schema.get("$schema") else {
             return Some(Self::Draft2020);
         };
-        match uri.as_str()?.trim_end_matches('#') {
+        let uri = uri.as_str()?;
+        match uri.strip_suffix('#').unwrap_or(uri) {
             "https://json-schema.org/draft/2020-12/schema" => Some(Self::Draft2020),
             "https://json-schema.org/draft/2019-09/schema" => Some(Self::Draft2019),
             "http://json-schema.org/draft-07/schema" => Some(Self::Draft7),

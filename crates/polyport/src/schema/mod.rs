@@ -1,8 +1,8 @@
 //! Checks of tool arguments against JSON Schema, and the schemas made from Rust types. Owns the verdict and its
 //! wording; does not own decoding the arguments into a Rust type, nor the answer that carries a refusal.
 //!
-//! Two checkers share the work. [`fast`] runs a compiled subset over the raw text, without building a value, and may
-//! only accept. Whatever it refuses or does not know goes to [`slow`], the full validator, which decides and words
+//! Two checkers share the work. `fast` runs a compiled subset over the raw text, without building a value, and may
+//! only accept. Whatever it refuses or does not know goes to `slow`, the full validator, which decides and words
 //! the error. The full validator is built on first need where the subset covers the whole schema, since building
 //! it up front doubles start-up time and idle memory; where it does not, at construction.
 

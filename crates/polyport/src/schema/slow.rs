@@ -327,8 +327,8 @@ fn find_reference(
     }
 }
 
-/// A parsed value takes 72 bytes where the text may take two, so this bounds the parsed copy to about 40 MiB, keys included, beside its
-/// strings.
+/// A parsed value takes 72 bytes where the text may take two, and a key another 100, so this bounds the parsed copy to
+/// about 40 MiB beside the text of its strings.
 const MAX_VALUES: usize = 200_000;
 
 /// Values among which every error is gathered; an error takes some 400 bytes, and one value may lack many properties.

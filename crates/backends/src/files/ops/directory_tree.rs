@@ -50,10 +50,10 @@ pub struct DirectoryTreeResult {
     /// What it holds.
     pub children: Vec<TreeNode>,
     /// Entries directly in it that are not shown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub not_shown: usize,
     /// What is not in the answer, and how to get it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub struct TreeNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<Vec<Self>>,
     /// Entries directly in it that are not shown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub not_shown: usize,
 }
 

@@ -37,7 +37,7 @@ pub struct ListDirectoryResult {
     /// Its entries, by name.
     pub entries: Vec<DirectoryEntry>,
     /// What is not in the answer, and how to get it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{FilesError, Folders, excerpt::Want, pace::Pace},
+    super::{FilesError, Folders, excerpt::Want, pace::Pace, show},
     ToText, read_text_file,
 };
 
@@ -104,7 +104,7 @@ impl ToText for ReadMultipleFilesResult {
         } in &self.files
         {
             // Writing to a `String` cannot fail.
-            let _ = writeln!(text, "==> {} <==", path.escape_debug());
+            let _ = writeln!(text, "==> {} <==", show::one_line(path));
             if let Some(content) = content {
                 text.push_str(content);
                 if !content.is_empty() && !content.ends_with('\n') {

@@ -83,7 +83,7 @@ pub struct SearchContentsResult {
     /// Text files that were searched.
     pub files_searched: usize,
     /// What is not in the answer, and how to get it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

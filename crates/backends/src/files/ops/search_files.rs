@@ -47,7 +47,7 @@ pub struct SearchFilesResult {
     /// In the order of a walk: a directory before what is in it, by name.
     pub matches: Vec<FoundPath>,
     /// What is not in the answer, and how to get it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

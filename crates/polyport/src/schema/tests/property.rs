@@ -233,7 +233,7 @@ fn leaves() -> impl Strategy<Value = Value> {
         1 => prop::sample::select(vec![
             json!({ "multipleOf": 2 }), json!({ "pattern": "^a" }), json!({ "not": { "type": "string" } }),
             json!({ "uniqueItems": true }), json!({ "type": "strin" }), json!({ "minLength": 2.0 }), json!({ "title": 1 }),
-            json!({ "enum": [[1], {}] }), json!({ "required": ["a", "a"] }), json!({ "type": [] }),
+            json!({ "enum": [[1], {}] }), json!({ "enum": ["a", "b"], "const": "b" }), json!({ "required": ["a", "a"] }), json!({ "type": [] }),
         ]),
     ]
 }

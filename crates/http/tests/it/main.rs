@@ -1,0 +1,96 @@
+//! The HTTP edge without sockets where it can be, over loopback where it must.
+#![allow(clippy::unwrap_used)]
+
+mod classify;
+mod guards;
+mod sessions;
+mod sockets;
+mod streams;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use polyport_http::{Config, Endpoint};
+use polyport_proto::Limits;
+use polyport_rt::Service;
+use polyport_testkit::handlers::Puppet;
+use serde_json::Value;
+
+/// Headers that every ordinary request has.
+const PLAIN: &[(&str, &str)] =
+    &[("host", "localhost:7400"), ("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+
+/// A response that has ended.
+#[derive(Debug)]
+struct Got {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Got {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    fn code(&self) -> Option<i64> {
+        serde_json::from_str::<Value>(&self.text).ok()?["error"]["code"].as_i64()
+    }
+
+    fn session(&self) -> String {
+        self.headers["mcp-session-id"].to_str().unwrap().to_owned()
+    }
+
+    /// The messages of a stream.
+    fn events(&self) -> Vec<Value> {
+        self.text.lines().filter_map(|l| l.strip_prefix("data: ")).map(|d| serde_json::from_str(d).unwrap()).collect()
+    }
+}
+
+fn endpoint() -> Endpoint {
+    endpoint_with(Puppet::default(), Limits::default())
+}
+
+fn endpoint_with(puppet: Puppet, limits: Limits) -> Endpoint {
+    Endpoint::new(Service::new(puppet).limits(limits), Config::default())
+}
+
+fn request(method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(uri);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap()
+}
+
+async fn send(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body: &str) -> Got {
+    let response = endpoint.handle(request(method, "/mcp", headers, body)).await;
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    Got { status: head.status.as_u16(), headers: head.headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
+}
+
+async fn post(endpoint: &Endpoint, extra: &[(&str, &str)], body: &str) -> Got {
+    send(endpoint, "POST", &[PLAIN, extra].concat(), body).await
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// Opens a session.
+async fn open(endpoint: &Endpoint) -> String {
+    let got = post(endpoint, &[], INITIALIZE).await;
+    assert_eq!(got.status, 200, "{got:?}");
+    let session = got.session();
+    assert_eq!(post(endpoint, &[("mcp-session-id", &session)], INITIALIZED).await.status, 202);
+    session
+}
+
+/// A modern request and its headers.
+fn modern(method: &str, params: &str) -> String {
+    let comma = if params.is_empty() { "" } else { "," };
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    )
+}

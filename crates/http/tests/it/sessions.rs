@@ -1,0 +1,165 @@
+//! Legacy sessions: opened, used, ended, forgotten.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::HeaderMap;
+use polyport_http::{Authorize, Challenge, Config, Endpoint};
+use polyport_proto::{Limits, Principal};
+use polyport_rt::{BoxFuture, Service};
+use polyport_testkit::handlers::Puppet;
+
+use crate::{INITIALIZE, INITIALIZED, PING, PLAIN, endpoint, endpoint_with, open, post, send};
+
+// req: BR-073
+#[tokio::test(start_paused = true)]
+async fn br_073_only_initialize_names_the_session() {
+    let endpoint = endpoint();
+    let session = open(&endpoint).await;
+    assert!(session.bytes().all(|b| b.is_ascii_hexdigit()) && session.len() == 32);
+    let id = [("mcp-session-id", session.as_str())];
+    let got = post(&endpoint, &id, PING).await;
+    assert_eq!((got.status, got.text.as_str()), (200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    assert!(!got.headers.contains_key("mcp-session-id"));
+    // A second initialize within the session is refused; one without the id opens another.
+    assert_eq!(post(&endpoint, &id, INITIALIZE).await.status, 400);
+    assert_ne!(open(&endpoint).await, session);
+    assert_eq!(endpoint.sessions(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_session_is_gone() {
+    let endpoint = endpoint();
+    let session = open(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "").await.status, 204);
+    assert_eq!(post(&endpoint, &id, PING).await.status, 404);
+    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "").await.status, 404);
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_end_with_their_time() {
+    let endpoint = endpoint();
+    let idle = open(&endpoint).await;
+    let unconfirmed = post(&endpoint, &[], INITIALIZE).await.session();
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(post(&endpoint, &[("mcp-session-id", &unconfirmed)], PING).await.status, 404);
+    assert_eq!(post(&endpoint, &[("mcp-session-id", &idle)], PING).await.status, 200);
+    tokio::time::sleep(Duration::from_secs(30 * 60)).await;
+    assert_eq!(post(&endpoint, &[("mcp-session-id", &idle)], PING).await.status, 404);
+    // The next opening sweeps both out.
+    open(&endpoint).await;
+    assert_eq!(endpoint.sessions(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_are_capped() {
+    let mut limits = Limits::default();
+    limits.sessions = 2;
+    let endpoint = endpoint_with(Puppet::default(), limits);
+    open(&endpoint).await;
+    open(&endpoint).await;
+    let got = post(&endpoint, &[], INITIALIZE).await;
+    assert_eq!(got.status, 503);
+    assert!(got.headers.contains_key("retry-after"));
+    assert_eq!(endpoint.sessions(), 2);
+}
+
+// req: BR-032
+#[tokio::test(start_paused = true)]
+async fn br_032_an_id_in_use_is_refused_with_400() {
+    let endpoint = endpoint();
+    let session = open(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let slow = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow","arguments":{"n":1}}}"#;
+    let (first, second) = tokio::join!(post(&endpoint, &id, slow), post(&endpoint, &id, slow));
+    assert_eq!(first.json()["result"]["n"], 1);
+    assert_eq!((second.status, second.code()), (400, Some(-32600)));
+    assert_eq!(post(&endpoint, &id, slow).await.status, 200, "free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_response_without_an_answer() {
+    let puppet = Puppet::default();
+    let endpoint = endpoint_with(puppet.clone(), Limits::default());
+    let session = open(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let call = r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"tidy"}}"#;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}"#;
+    let (called, cancelled) = tokio::join!(post(&endpoint, &id, call), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        post(&endpoint, &id, cancel).await
+    });
+    assert_eq!(cancelled.status, 202);
+    assert!(called.events().is_empty(), "{called:?}");
+    assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn legacy_without_sessions() {
+    let config = Config { sessions: false, ..Config::default() };
+    let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
+    for _ in 0..2 {
+        let got = post(&endpoint, &[], INITIALIZE).await;
+        assert_eq!(got.json()["result"]["protocolVersion"], "2025-06-18");
+        assert!(!got.headers.contains_key("mcp-session-id"));
+    }
+    assert_eq!(post(&endpoint, &[], INITIALIZED).await.status, 202);
+    let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}"#;
+    assert_eq!(post(&endpoint, &[("mcp-protocol-version", "2025-11-25")], call).await.json()["result"]["n"], 1);
+    let got = send(&endpoint, "GET", &[PLAIN, &[("mcp-session-id", "x")]].concat(), "").await;
+    assert_eq!((got.status, got.headers["allow"].to_str().unwrap()), (405, "POST"));
+}
+
+// req: L-BATCH
+#[tokio::test(start_paused = true)]
+async fn batches_within_a_session() {
+    let endpoint = endpoint();
+    let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
+    let session = post(&endpoint, &[], &old).await.session();
+    let id = [("mcp-session-id", session.as_str())];
+    let ping = PING;
+    let slow = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"n":1}}}"#;
+    let got = post(&endpoint, &id, &format!("[{ping},{slow},{INITIALIZED}]")).await;
+    let answers = got.json();
+    assert_eq!((answers[0]["id"].as_i64(), answers[1]["id"].as_i64()), (Some(1), Some(2)), "{got:?}");
+    assert_eq!(post(&endpoint, &id, &format!("[{INITIALIZED}]")).await.status, 202);
+    let progress = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}"#;
+    let got = post(&endpoint, &id, &format!("[{progress},{ping}]")).await;
+    let events = got.events();
+    assert_eq!(events.len(), 4, "{got:?}");
+    assert_eq!(events[3].as_array().map(Vec::len), Some(2));
+    let newer = open(&endpoint).await;
+    assert_eq!(post(&endpoint, &[("mcp-session-id", &newer)], &format!("[{ping}]")).await.status, 400);
+}
+
+/// Takes the token for the name of the subject.
+struct Tokens;
+
+impl Authorize for Tokens {
+    fn authorize(&self, headers: &HeaderMap) -> BoxFuture<Result<Arc<Principal>, Challenge>> {
+        let token = headers.get("authorization").and_then(|v| v.to_str().ok()?.strip_prefix("Bearer ").map(Box::from));
+        Box::pin(async move {
+            let subject: Box<str> = token.ok_or(Challenge { status: 401, www_authenticate: "Bearer".to_owned() })?;
+            Ok(Arc::new(Principal { issuer: "test".into(), client: "test".into(), subject }))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_belongs_to_its_principal() {
+    let config = Config { authorize: Some(Arc::new(Tokens)), ..Config::default() };
+    let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
+    let none = post(&endpoint, &[], INITIALIZE).await;
+    assert_eq!((none.status, none.headers["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    let ada = ("authorization", "Bearer ada");
+    let session = post(&endpoint, &[ada], INITIALIZE).await.session();
+    let id = ("mcp-session-id", session.as_str());
+    assert_eq!(post(&endpoint, &[ada, id], PING).await.status, 200);
+    assert_eq!(post(&endpoint, &[("authorization", "Bearer bob"), id], PING).await.status, 404);
+    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &[("authorization", "Bearer bob"), id]].concat(), "").await.status, 404);
+    assert_eq!(post(&endpoint, &[id], PING).await.status, 401);
+    assert_eq!(post(&endpoint, &[ada, id], PING).await.status, 200);
+}
