@@ -31,12 +31,24 @@ struct Sum {
 
 fn server() -> Server {
     Server::new("bench", "1")
-        .tool("echo", "Echo the text", |_cx, e: Echo| async move { Ok(e.text) })
-        .tool("add", "Add two numbers", |_cx, n: Add| async move { Ok(Json(Sum { sum: n.a + n.b })) })
+        .tool(
+            "echo",
+            "Echo the text",
+            |_cx, e: Echo| async move { Ok(e.text) },
+        )
+        .tool("add", "Add two numbers", |_cx, n: Add| async move {
+            Ok(Json(Sum { sum: n.a + n.b }))
+        })
 }
 
 async fn http(port: u16, sessions: bool) -> Result<(), Box<dyn Error>> {
-    let endpoint = Endpoint::new(server().into_service(), Config { sessions, ..Config::default() });
+    let endpoint = Endpoint::new(
+        server().into_service(),
+        Config {
+            sessions,
+            ..Config::default()
+        },
+    );
     let bound = bind(endpoint, ([127, 0, 0, 1], port).into(), false).await?;
     bound.serve(polyport::stdio::signals()?).await;
     Ok(())
@@ -46,13 +58,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["stdio"] => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(polyport::stdio::serve(server()))?;
             runtime.shutdown_background();
             Ok(())
         }
         ["http", port, mode @ ("session" | "stateless")] => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(http(port.parse()?, mode == "session"))
         }
         _ => Err("usage: bench-server stdio | http PORT session|stateless".into()),

@@ -96,6 +96,7 @@ impl Bound {
 
     /// Serves until the stop, then lets running calls finish within the drain.
     pub async fn serve(self, mut stop: Stop) -> Ended {
+        polyport_rt::heap::keep_warm();
         let limits = &self.endpoint.0.service.limits;
         let room = Arc::new(Semaphore::new(limits.connections));
         let mut connections = JoinSet::new();

@@ -27,27 +27,27 @@ impl Fault {
             !(-32768..=-32000).contains(&code),
             "the protocol keeps -32768..-32000 to itself: choose another code than {code}"
         );
-        RpcError::new(Code::Other(code), message).into()
+        Self::rpc(RpcError::new(Code::Other(code), message))
     }
 
     /// The parameters are wrong (-32602).
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
-        RpcError::invalid_params(message).into()
+        Self::rpc(RpcError::invalid_params(message))
     }
 
     /// No such resource: -32002 for legacy clients, -32602 for modern ones, with `data.uri`.
     pub fn not_found(uri: &str) -> Self {
-        RpcError::resource_not_found(uri).into()
+        Self::rpc(RpcError::resource_not_found(uri))
     }
 
     /// The same in your own words.
     pub fn not_found_because(uri: &str, message: impl Into<Cow<'static, str>>) -> Self {
-        RpcError::resource_error(uri, message).into()
+        Self::rpc(RpcError::resource_error(uri, message))
     }
 
     /// The client lacks a capability, given as the JSON it would declare, such as `{"sampling":{}}` (-32021 for modern clients).
     pub fn missing_capability(capability: &str) -> Self {
-        RpcError::missing_capability(capability).into()
+        Self::rpc(RpcError::missing_capability(capability))
     }
 
     /// We failed. The client gets -32603 with an id; the log has the cause under that id.
@@ -56,9 +56,17 @@ impl Fault {
     }
 }
 
-impl From<RpcError> for Fault {
-    fn from(error: RpcError) -> Self {
+impl Fault {
+    /// The error of the protocol core as it is.
+    pub(crate) fn rpc(error: RpcError) -> Self {
         Self(FaultKind::Rpc(error))
+    }
+}
+
+/// What goes wrong inside is not the client's business: it gets an id, the log has the text.
+impl<E: std::error::Error> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Self::internal(error)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod context;
 pub mod driver;
 pub mod handler;
+pub mod heap;
 pub mod memory;
 pub mod outbox;
 pub mod run;

@@ -29,6 +29,7 @@ pub async fn serve(service: &Service) -> io::Result<Ended> {
 /// # Errors
 /// The descriptors cannot be used.
 pub async fn serve_until(service: &Service, stop: Stop) -> io::Result<Ended> {
+    crate::heap::keep_warm();
     let (mut reader, mut writer) = (input()?, output()?);
     Ok(drive(service, &mut *reader, &mut *writer, stop).await)
 }

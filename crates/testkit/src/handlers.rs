@@ -46,17 +46,29 @@ impl Puppet {
                 }
             }
             "burst" => (1..=100).for_each(|n| cx.progress(f64::from(n), None, None)),
-            "backwards" => [1.0, 2.0, 2.0, 1.0, f64::NAN, 2.5].into_iter().for_each(|n| cx.progress(n, None, None)),
+            "backwards" => [1.0, 2.0, 2.0, 1.0, f64::NAN, 2.5]
+                .into_iter()
+                .for_each(|n| cx.progress(n, None, None)),
             "logs" => cx.log(polyport_proto::Level::Info, Some("puppet"), "{\"n\":1}"),
             "tidy" => {
                 cx.cancelled().await;
                 self.seen.cancelled.fetch_add(1, Ordering::SeqCst);
                 cx.progress(1.0, None, None);
             }
-            "pretty" => return Outcome::Complete(Raw::from_static("{\n  \"a\": \"b\\n c\",\r\n  \"d\": [\n1]}")),
-            other => return Outcome::Failed(RpcError::invalid_params(format!("Unknown tool: {other}"))),
+            "pretty" => {
+                return Outcome::Complete(Raw::from_static(
+                    "{\n  \"a\": \"b\\n c\",\r\n  \"d\": [\n1]}",
+                ));
+            }
+            other => {
+                return Outcome::Failed(RpcError::invalid_params(format!("Unknown tool: {other}")));
+            }
         }
-        Outcome::Complete(call.params.member(polyport_wire::Member::Arguments).unwrap_or_else(|| Raw::from_static("{}")))
+        Outcome::Complete(
+            call.params
+                .member(polyport_wire::Member::Arguments)
+                .unwrap_or_else(|| Raw::from_static("{}")),
+        )
     }
 }
 
@@ -68,11 +80,17 @@ impl Handler for Puppet {
                 "{\"capabilities\":{\"tools\":{}},\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"puppet\",\"version\":\"1\"}}}",
             )),
             "tools/call" => {
-                let name = call.params.name().map(|name| name.into_owned()).unwrap_or_default();
+                let name = call
+                    .params
+                    .name()
+                    .map(|name| name.into_owned())
+                    .unwrap_or_default();
                 self.act(&name, &call).await
             }
             "tools/list" => Outcome::Complete(Raw::from_static("{\"tools\":[]}")),
-            "resources/read" => Outcome::Failed(RpcError::resource_not_found(&call.params.uri().unwrap_or_default())),
+            "resources/read" => Outcome::Failed(RpcError::resource_not_found(
+                &call.params.uri().unwrap_or_default(),
+            )),
             method => Outcome::Failed(RpcError::method_not_found(method)),
         }
     }

@@ -34,7 +34,12 @@ impl Script {
         let (stopper, stop) = stop::stop();
         let (stream, serving) = memory::connect(service, stop);
         let (reader, writer) = tokio::io::split(stream);
-        Self { reader: BufReader::new(reader), writer: Some(writer), stopper, serving: Some(serving) }
+        Self {
+            reader: BufReader::new(reader),
+            writer: Some(writer),
+            stopper,
+            serving: Some(serving),
+        }
     }
 
     /// Plays a script.
@@ -42,24 +47,41 @@ impl Script {
     /// # Panics
     /// Something else came than was written.
     pub async fn play(&mut self, script: &str) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for line in script
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+        {
             let (kind, rest) = line.split_at(1);
             let rest = rest.trim();
             match kind {
                 ">" => self.send(rest).await,
                 "<" => {
                     let (got, want) = (self.receive().await, parse(rest));
-                    assert_eq!(got.as_ref(), Some(&want), "\n  expected {want}\n  got {}", show(got.as_ref()));
+                    assert_eq!(
+                        got.as_ref(),
+                        Some(&want),
+                        "\n  expected {want}\n  got {}",
+                        show(got.as_ref())
+                    );
                 }
                 "~" => {
                     let (got, want) = (self.receive().await, parse(rest));
                     let holds = got.as_ref().is_some_and(|got| holds(got, &want));
-                    assert!(holds, "\n  expected at least {want}\n  got {}", show(got.as_ref()));
+                    assert!(
+                        holds,
+                        "\n  expected at least {want}\n  got {}",
+                        show(got.as_ref())
+                    );
                 }
                 "@" => tokio::time::sleep(duration(rest)).await,
                 "." => {
                     let more = tokio::time::timeout(PATIENCE, self.line()).await;
-                    assert!(more.is_err(), "\n  expected nothing\n  got {}", more.ok().flatten().unwrap_or_default());
+                    assert!(
+                        more.is_err(),
+                        "\n  expected nothing\n  got {}",
+                        more.ok().flatten().unwrap_or_default()
+                    );
                 }
                 "$" => _ = self.end().await,
                 _ => panic!("not a line of a script: {line}"),
@@ -86,13 +108,19 @@ impl Script {
     /// # Panics
     /// Nothing comes within an hour of virtual time.
     pub async fn receive(&mut self) -> Option<Value> {
-        let line = tokio::time::timeout(PATIENCE, self.line()).await.expect("a message comes in time");
+        let line = tokio::time::timeout(PATIENCE, self.line())
+            .await
+            .expect("a message comes in time");
         line.map(|line| parse(&line))
     }
 
     async fn line(&mut self) -> Option<String> {
         let mut line = String::new();
-        let n = self.reader.read_line(&mut line).await.expect("messages are UTF-8");
+        let n = self
+            .reader
+            .read_line(&mut line)
+            .await
+            .expect("messages are UTF-8");
         (n > 0).then_some(line)
     }
 
@@ -127,16 +155,22 @@ fn show(value: Option<&Value>) -> String {
 fn duration(text: &str) -> Duration {
     let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
     let number: u64 = number.parse().expect("a whole number of s or ms");
-    if unit == "ms" { Duration::from_millis(number) } else { Duration::from_secs(number) }
+    if unit == "ms" {
+        Duration::from_millis(number)
+    } else {
+        Duration::from_secs(number)
+    }
 }
 
 /// Does `got` hold everything that is in `want`? Arrays must be equal in length.
 pub fn holds(got: &Value, want: &Value) -> bool {
     match (got, want) {
-        (Value::Object(got), Value::Object(want)) => {
-            want.iter().all(|(key, want)| got.get(key).is_some_and(|got| holds(got, want)))
+        (Value::Object(got), Value::Object(want)) => want
+            .iter()
+            .all(|(key, want)| got.get(key).is_some_and(|got| holds(got, want))),
+        (Value::Array(got), Value::Array(want)) => {
+            got.len() == want.len() && got.iter().zip(want).all(|(g, w)| holds(g, w))
         }
-        (Value::Array(got), Value::Array(want)) => got.len() == want.len() && got.iter().zip(want).all(|(g, w)| holds(g, w)),
         (got, want) => got == want,
     }
 }

@@ -1,7 +1,10 @@
 //! Nothing outside the folders can be read, and nothing tells whether it is there.
 
 use std::{
-    ffi::OsStr, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink, os::unix::net::UnixListener,
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink, net::UnixListener},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use polyport_backends::files::{FilesError, Folders, resources, uri};
@@ -214,6 +217,37 @@ fn a_directory_swapped_for_a_link_leads_nowhere() {
             .error("read_text_file", json!({ "path": "sub/secret.txt" }))
             .is_missing()
     );
+}
+
+#[test]
+fn v_901_what_is_swapped_while_it_is_read_never_leads_outside() {
+    let notes = fixture(&[("x", "inside")]);
+    let (name, next) = (notes.root().join("x"), notes.root().join("next"));
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                symlink("../secret.txt", &next).unwrap();
+                fs::rename(&next, &name).unwrap();
+                mknodat(CWD, &next, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+                fs::rename(&next, &name).unwrap();
+                fs::write(&next, "inside").unwrap();
+                fs::rename(&next, &name).unwrap();
+            }
+        });
+        let is_wrong = |answer: &Result<_, FilesError>| match answer {
+            Ok((text, _)) => text != "inside",
+            Err(error) => !matches!(
+                error,
+                FilesError::Missing { .. } | FilesError::Special { .. }
+            ),
+        };
+        let read = |_| notes.answer("read_text_file", json!({ "path": "x" }), &never);
+        let wrong = (0..3_000).map(read).find(is_wrong);
+        // Before any assertion, as the thread would go on for ever.
+        is_over.store(true, Ordering::Relaxed);
+        assert!(wrong.is_none(), "{wrong:?}");
+    });
 }
 
 #[test]

@@ -19,35 +19,191 @@ async fn modern_requests() {
     let n = |name| ("mcp-name", name);
     let cases: &[(&str, &[(&str, &str)], &str, u16, Option<i64>)] = &[
         ("complete", &[V, m("tools/list")], &list, 200, None),
-        ("header names in any case, spaces around", &[("MCP-Protocol-Version", " 2026-07-28 "), ("MCP-METHOD", "tools/list")], &list, 200, None),
-        ("_meta missing", &[V, m("tools/list")], no_meta, 400, Some(-32602)),
-        ("_meta incomplete", &[V, m("tools/list")], no_caps, 400, Some(-32602)),
-        ("version header missing", &[m("tools/list")], &list, 400, Some(-32020)),
-        ("version header differs", &[("mcp-protocol-version", "2025-11-25"), m("tools/list")], &list, 400, Some(-32020)),
-        ("version header doubled", &[V, V, m("tools/list")], &list, 400, Some(-32020)),
-        ("both versions unknown", &[("mcp-protocol-version", "v999.0.0"), m("tools/list")], &old, 400, Some(-32022)),
-        ("a legacy version per request", &[("mcp-protocol-version", "2025-06-18"), m("tools/list")], &legacy_name, 400, Some(-32022)),
-        ("versions differ, body unknown", &[V, m("tools/list")], &old, 400, Some(-32020)),
+        (
+            "header names in any case, spaces around",
+            &[
+                ("MCP-Protocol-Version", " 2026-07-28 "),
+                ("MCP-METHOD", "tools/list"),
+            ],
+            &list,
+            200,
+            None,
+        ),
+        (
+            "_meta missing",
+            &[V, m("tools/list")],
+            no_meta,
+            400,
+            Some(-32602),
+        ),
+        (
+            "_meta incomplete",
+            &[V, m("tools/list")],
+            no_caps,
+            400,
+            Some(-32602),
+        ),
+        (
+            "version header missing",
+            &[m("tools/list")],
+            &list,
+            400,
+            Some(-32020),
+        ),
+        (
+            "version header differs",
+            &[("mcp-protocol-version", "2025-11-25"), m("tools/list")],
+            &list,
+            400,
+            Some(-32020),
+        ),
+        (
+            "version header doubled",
+            &[V, V, m("tools/list")],
+            &list,
+            400,
+            Some(-32020),
+        ),
+        (
+            "both versions unknown",
+            &[("mcp-protocol-version", "v999.0.0"), m("tools/list")],
+            &old,
+            400,
+            Some(-32022),
+        ),
+        (
+            "a legacy version per request",
+            &[("mcp-protocol-version", "2025-06-18"), m("tools/list")],
+            &legacy_name,
+            400,
+            Some(-32022),
+        ),
+        (
+            "versions differ, body unknown",
+            &[V, m("tools/list")],
+            &old,
+            400,
+            Some(-32020),
+        ),
         ("method header missing", &[V], &list, 400, Some(-32020)),
-        ("method header differs", &[V, m("tools/call")], &list, 400, Some(-32020)),
-        ("method header in capitals", &[V, m("TOOLS/LIST")], &list, 400, Some(-32020)),
-        ("call with its name", &[V, m("tools/call"), n("echo")], &call, 200, None),
-        ("call, name missing", &[V, m("tools/call")], &call, 400, Some(-32020)),
-        ("call, name differs", &[V, m("tools/call"), n("Echo")], &call, 400, Some(-32020)),
-        ("read, uri encoded", &[V, m("resources/read"), n("=?base64?eDovL8Op?=")], &read, 200, Some(-32602)),
-        ("read, uri badly encoded", &[V, m("resources/read"), n("=?base64?eDovL8Op=?=")], &read, 400, Some(-32020)),
-        ("removed: ping", &[V, m("ping")], &modern("ping", ""), 404, Some(-32601)),
-        ("removed: initialize", &[V, m("initialize")], &modern("initialize", ""), 404, Some(-32601)),
-        ("removed: logging/setLevel", &[V, m("logging/setLevel")], &modern("logging/setLevel", ""), 404, Some(-32601)),
-        ("unknown", &[V, m("unknown/method")], &modern("unknown/method", ""), 404, Some(-32601)),
-        ("known but not offered", &[V, m("prompts/list")], &modern("prompts/list", ""), 404, Some(-32601)),
-        ("session headers are ignored", &[V, m("tools/list"), ("mcp-session-id", "x"), ("last-event-id", "y")], &list, 200, None),
-        ("a response", &[V], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 400, Some(-32600)),
-        ("a notification", &[V], r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#, 202, None),
+        (
+            "method header differs",
+            &[V, m("tools/call")],
+            &list,
+            400,
+            Some(-32020),
+        ),
+        (
+            "method header in capitals",
+            &[V, m("TOOLS/LIST")],
+            &list,
+            400,
+            Some(-32020),
+        ),
+        (
+            "call with its name",
+            &[V, m("tools/call"), n("echo")],
+            &call,
+            200,
+            None,
+        ),
+        (
+            "call, name missing",
+            &[V, m("tools/call")],
+            &call,
+            400,
+            Some(-32020),
+        ),
+        (
+            "call, name differs",
+            &[V, m("tools/call"), n("Echo")],
+            &call,
+            400,
+            Some(-32020),
+        ),
+        (
+            "read, uri encoded",
+            &[V, m("resources/read"), n("=?base64?eDovL8Op?=")],
+            &read,
+            200,
+            Some(-32602),
+        ),
+        (
+            "read, uri badly encoded",
+            &[V, m("resources/read"), n("=?base64?eDovL8Op=?=")],
+            &read,
+            400,
+            Some(-32020),
+        ),
+        (
+            "removed: ping",
+            &[V, m("ping")],
+            &modern("ping", ""),
+            404,
+            Some(-32601),
+        ),
+        (
+            "removed: initialize",
+            &[V, m("initialize")],
+            &modern("initialize", ""),
+            404,
+            Some(-32601),
+        ),
+        (
+            "removed: logging/setLevel",
+            &[V, m("logging/setLevel")],
+            &modern("logging/setLevel", ""),
+            404,
+            Some(-32601),
+        ),
+        (
+            "unknown",
+            &[V, m("unknown/method")],
+            &modern("unknown/method", ""),
+            404,
+            Some(-32601),
+        ),
+        (
+            "known but not offered",
+            &[V, m("prompts/list")],
+            &modern("prompts/list", ""),
+            404,
+            Some(-32601),
+        ),
+        (
+            "session headers are ignored",
+            &[
+                V,
+                m("tools/list"),
+                ("mcp-session-id", "x"),
+                ("last-event-id", "y"),
+            ],
+            &list,
+            200,
+            None,
+        ),
+        (
+            "a response",
+            &[V],
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            400,
+            Some(-32600),
+        ),
+        (
+            "a notification",
+            &[V],
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+            202,
+            None,
+        ),
     ];
     for (name, headers, body, status, code) in cases {
         let got = post(&endpoint, headers, body).await;
-        assert_eq!((got.status, got.code()), (*status, *code), "{name}: {got:?}");
+        assert_eq!(
+            (got.status, got.code()),
+            (*status, *code),
+            "{name}: {got:?}"
+        );
         assert!(!got.headers.contains_key("mcp-session-id"), "{name}");
         if code.is_some() && *name != "a response" {
             assert_eq!(got.json()["id"], 1, "{name}: errors echo the id");
@@ -66,18 +222,70 @@ async fn messages_without_a_session() {
         ("not UTF-8 escapes", &[], "\"\\ud800", 400, Some(-32700)),
         ("an array", &[], "[]", 400, Some(-32600)),
         ("a number", &[], "1", 400, Some(-32600)),
-        ("trailing text", &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}x"#, 400, Some(-32700)),
-        ("doubled key", &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"x"}"#, 400, Some(-32600)),
-        ("no session", &[], r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, 400, Some(-32600)),
-        ("unknown session", &[("mcp-session-id", "0123456789abcdef0123456789abcdef")], r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, 404, Some(-32600)),
-        ("no session at all", &[("mcp-session-id", "short")], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 404, Some(-32600)),
-        ("unknown version", &[("mcp-protocol-version", "1.0")], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 400, Some(-32600)),
-        ("a broken notification", &[], r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":[]}"#, 400, None),
-        ("a bad initialize", &[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, 400, Some(-32602)),
+        (
+            "trailing text",
+            &[],
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}x"#,
+            400,
+            Some(-32700),
+        ),
+        (
+            "doubled key",
+            &[],
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"x"}"#,
+            400,
+            Some(-32600),
+        ),
+        (
+            "no session",
+            &[],
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            400,
+            Some(-32600),
+        ),
+        (
+            "unknown session",
+            &[("mcp-session-id", "0123456789abcdef0123456789abcdef")],
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            404,
+            Some(-32600),
+        ),
+        (
+            "no session at all",
+            &[("mcp-session-id", "short")],
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            404,
+            Some(-32600),
+        ),
+        (
+            "unknown version",
+            &[("mcp-protocol-version", "1.0")],
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            400,
+            Some(-32600),
+        ),
+        (
+            "a broken notification",
+            &[],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":[]}"#,
+            400,
+            None,
+        ),
+        (
+            "a bad initialize",
+            &[],
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+            400,
+            Some(-32602),
+        ),
     ];
     for (name, headers, body, status, code) in cases {
         let got = post(&endpoint, headers, body).await;
-        assert_eq!((got.status, got.code()), (*status, *code), "{name}: {got:?}");
+        assert_eq!(
+            (got.status, got.code()),
+            (*status, *code),
+            "{name}: {got:?}"
+        );
     }
     assert_eq!(endpoint.sessions(), 0, "refused requests open nothing");
 }
@@ -91,9 +299,17 @@ async fn br_074_methods() {
         assert_eq!(got.status, 405, "{method}");
         assert_eq!(got.headers["allow"], "GET, POST, DELETE", "{method}");
     }
-    let unknown = [PLAIN, &[("mcp-session-id", "0123456789abcdef0123456789abcdef")]].concat();
+    let unknown = [
+        PLAIN,
+        &[("mcp-session-id", "0123456789abcdef0123456789abcdef")],
+    ]
+    .concat();
     for method in ["GET", "DELETE"] {
-        assert_eq!(send(&endpoint, method, &unknown, "").await.status, 404, "{method}");
+        assert_eq!(
+            send(&endpoint, method, &unknown, "").await.status,
+            404,
+            "{method}"
+        );
     }
 }
 
@@ -108,8 +324,13 @@ async fn accept_and_content_type() {
         ("text/html", "application/json", 406),
         ("application/json", "text/plain", 415),
     ] {
-        let headers =
-            [("host", "localhost"), ("accept", accept), ("content-type", content_type), V, ("mcp-method", "tools/list")];
+        let headers = [
+            ("host", "localhost"),
+            ("accept", accept),
+            ("content-type", content_type),
+            V,
+            ("mcp-method", "tools/list"),
+        ];
         let got = send(&endpoint, "POST", &headers, &list).await;
         assert_eq!(got.status, status, "{accept} {content_type}");
         if accept == "text/event-stream" {

@@ -17,8 +17,11 @@ use polyport_testkit::handlers::Puppet;
 use serde_json::Value;
 
 /// Headers that every ordinary request has.
-const PLAIN: &[(&str, &str)] =
-    &[("host", "localhost:7400"), ("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+const PLAIN: &[(&str, &str)] = &[
+    ("host", "localhost:7400"),
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+];
 
 /// A response that has ended.
 #[derive(Debug)]
@@ -43,7 +46,11 @@ impl Got {
 
     /// The messages of a stream.
     fn events(&self) -> Vec<Value> {
-        self.text.lines().filter_map(|l| l.strip_prefix("data: ")).map(|d| serde_json::from_str(d).unwrap()).collect()
+        self.text
+            .lines()
+            .filter_map(|l| l.strip_prefix("data: "))
+            .map(|d| serde_json::from_str(d).unwrap())
+            .collect()
     }
 }
 
@@ -60,14 +67,22 @@ fn request(method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Req
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap()
+    request
+        .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
+        .unwrap()
 }
 
 async fn send(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body: &str) -> Got {
-    let response = endpoint.handle(request(method, "/mcp", headers, body)).await;
+    let response = endpoint
+        .handle(request(method, "/mcp", headers, body))
+        .await;
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
-    Got { status: head.status.as_u16(), headers: head.headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    Got {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        text: String::from_utf8(bytes.to_vec()).unwrap(),
+    }
 }
 
 async fn post(endpoint: &Endpoint, extra: &[(&str, &str)], body: &str) -> Got {
@@ -83,7 +98,12 @@ async fn open(endpoint: &Endpoint) -> String {
     let got = post(endpoint, &[], INITIALIZE).await;
     assert_eq!(got.status, 200, "{got:?}");
     let session = got.session();
-    assert_eq!(post(endpoint, &[("mcp-session-id", &session)], INITIALIZED).await.status, 202);
+    assert_eq!(
+        post(endpoint, &[("mcp-session-id", &session)], INITIALIZED)
+            .await
+            .status,
+        202
+    );
     session
 }
 

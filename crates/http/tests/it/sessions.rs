@@ -20,7 +20,10 @@ async fn br_073_only_initialize_names_the_session() {
     assert!(session.bytes().all(|b| b.is_ascii_hexdigit()) && session.len() == 32);
     let id = [("mcp-session-id", session.as_str())];
     let got = post(&endpoint, &id, PING).await;
-    assert_eq!((got.status, got.text.as_str()), (200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    assert_eq!(
+        (got.status, got.text.as_str()),
+        (200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+    );
     assert!(!got.headers.contains_key("mcp-session-id"));
     // A second initialize within the session is refused; one without the id opens another.
     assert_eq!(post(&endpoint, &id, INITIALIZE).await.status, 400);
@@ -33,9 +36,19 @@ async fn a_deleted_session_is_gone() {
     let endpoint = endpoint();
     let session = open(&endpoint).await;
     let id = [("mcp-session-id", session.as_str())];
-    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "").await.status, 204);
+    assert_eq!(
+        send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "")
+            .await
+            .status,
+        204
+    );
     assert_eq!(post(&endpoint, &id, PING).await.status, 404);
-    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "").await.status, 404);
+    assert_eq!(
+        send(&endpoint, "DELETE", &[PLAIN, &id].concat(), "")
+            .await
+            .status,
+        404
+    );
     assert_eq!(endpoint.sessions(), 0);
 }
 
@@ -45,10 +58,25 @@ async fn sessions_end_with_their_time() {
     let idle = open(&endpoint).await;
     let unconfirmed = post(&endpoint, &[], INITIALIZE).await.session();
     tokio::time::sleep(Duration::from_secs(61)).await;
-    assert_eq!(post(&endpoint, &[("mcp-session-id", &unconfirmed)], PING).await.status, 404);
-    assert_eq!(post(&endpoint, &[("mcp-session-id", &idle)], PING).await.status, 200);
+    assert_eq!(
+        post(&endpoint, &[("mcp-session-id", &unconfirmed)], PING)
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        post(&endpoint, &[("mcp-session-id", &idle)], PING)
+            .await
+            .status,
+        200
+    );
     tokio::time::sleep(Duration::from_secs(30 * 60)).await;
-    assert_eq!(post(&endpoint, &[("mcp-session-id", &idle)], PING).await.status, 404);
+    assert_eq!(
+        post(&endpoint, &[("mcp-session-id", &idle)], PING)
+            .await
+            .status,
+        404
+    );
     // The next opening sweeps both out.
     open(&endpoint).await;
     assert_eq!(endpoint.sessions(), 1);
@@ -87,7 +115,8 @@ async fn a_cancel_ends_the_response_without_an_answer() {
     let session = open(&endpoint).await;
     let id = [("mcp-session-id", session.as_str())];
     let call = r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"tidy"}}"#;
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}"#;
+    let cancel =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}}"#;
     let (called, cancelled) = tokio::join!(post(&endpoint, &id, call), async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         post(&endpoint, &id, cancel).await
@@ -99,7 +128,10 @@ async fn a_cancel_ends_the_response_without_an_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn legacy_without_sessions() {
-    let config = Config { sessions: false, ..Config::default() };
+    let config = Config {
+        sessions: false,
+        ..Config::default()
+    };
     let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
     for _ in 0..2 {
         let got = post(&endpoint, &[], INITIALIZE).await;
@@ -108,9 +140,23 @@ async fn legacy_without_sessions() {
     }
     assert_eq!(post(&endpoint, &[], INITIALIZED).await.status, 202);
     let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}"#;
-    assert_eq!(post(&endpoint, &[("mcp-protocol-version", "2025-11-25")], call).await.json()["result"]["n"], 1);
-    let got = send(&endpoint, "GET", &[PLAIN, &[("mcp-session-id", "x")]].concat(), "").await;
-    assert_eq!((got.status, got.headers["allow"].to_str().unwrap()), (405, "POST"));
+    assert_eq!(
+        post(&endpoint, &[("mcp-protocol-version", "2025-11-25")], call)
+            .await
+            .json()["result"]["n"],
+        1
+    );
+    let got = send(
+        &endpoint,
+        "GET",
+        &[PLAIN, &[("mcp-session-id", "x")]].concat(),
+        "",
+    )
+    .await;
+    assert_eq!(
+        (got.status, got.headers["allow"].to_str().unwrap()),
+        (405, "POST")
+    );
 }
 
 // req: L-BATCH
@@ -124,15 +170,33 @@ async fn batches_within_a_session() {
     let slow = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"n":1}}}"#;
     let got = post(&endpoint, &id, &format!("[{ping},{slow},{INITIALIZED}]")).await;
     let answers = got.json();
-    assert_eq!((answers[0]["id"].as_i64(), answers[1]["id"].as_i64()), (Some(1), Some(2)), "{got:?}");
-    assert_eq!(post(&endpoint, &id, &format!("[{INITIALIZED}]")).await.status, 202);
+    assert_eq!(
+        (answers[0]["id"].as_i64(), answers[1]["id"].as_i64()),
+        (Some(1), Some(2)),
+        "{got:?}"
+    );
+    assert_eq!(
+        post(&endpoint, &id, &format!("[{INITIALIZED}]"))
+            .await
+            .status,
+        202
+    );
     let progress = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}"#;
     let got = post(&endpoint, &id, &format!("[{progress},{ping}]")).await;
     let events = got.events();
     assert_eq!(events.len(), 4, "{got:?}");
     assert_eq!(events[3].as_array().map(Vec::len), Some(2));
     let newer = open(&endpoint).await;
-    assert_eq!(post(&endpoint, &[("mcp-session-id", &newer)], &format!("[{ping}]")).await.status, 400);
+    assert_eq!(
+        post(
+            &endpoint,
+            &[("mcp-session-id", &newer)],
+            &format!("[{ping}]")
+        )
+        .await
+        .status,
+        400
+    );
 }
 
 /// Takes the token for the name of the subject.
@@ -140,26 +204,59 @@ struct Tokens;
 
 impl Authorize for Tokens {
     fn authorize(&self, headers: &HeaderMap) -> BoxFuture<Result<Arc<Principal>, Challenge>> {
-        let token = headers.get("authorization").and_then(|v| v.to_str().ok()?.strip_prefix("Bearer ").map(Box::from));
+        let token = headers
+            .get("authorization")
+            .and_then(|v| v.to_str().ok()?.strip_prefix("Bearer ").map(Box::from));
         Box::pin(async move {
-            let subject: Box<str> = token.ok_or(Challenge { status: 401, www_authenticate: "Bearer".to_owned() })?;
-            Ok(Arc::new(Principal { issuer: "test".into(), client: "test".into(), subject }))
+            let subject: Box<str> = token.ok_or(Challenge {
+                status: 401,
+                www_authenticate: "Bearer".to_owned(),
+            })?;
+            Ok(Arc::new(Principal {
+                issuer: "test".into(),
+                client: "test".into(),
+                subject,
+            }))
         })
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_belongs_to_its_principal() {
-    let config = Config { authorize: Some(Arc::new(Tokens)), ..Config::default() };
+    let config = Config {
+        authorize: Some(Arc::new(Tokens)),
+        ..Config::default()
+    };
     let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
     let none = post(&endpoint, &[], INITIALIZE).await;
-    assert_eq!((none.status, none.headers["www-authenticate"].to_str().unwrap()), (401, "Bearer"));
+    assert_eq!(
+        (
+            none.status,
+            none.headers["www-authenticate"].to_str().unwrap()
+        ),
+        (401, "Bearer")
+    );
     let ada = ("authorization", "Bearer ada");
     let session = post(&endpoint, &[ada], INITIALIZE).await.session();
     let id = ("mcp-session-id", session.as_str());
     assert_eq!(post(&endpoint, &[ada, id], PING).await.status, 200);
-    assert_eq!(post(&endpoint, &[("authorization", "Bearer bob"), id], PING).await.status, 404);
-    assert_eq!(send(&endpoint, "DELETE", &[PLAIN, &[("authorization", "Bearer bob"), id]].concat(), "").await.status, 404);
+    assert_eq!(
+        post(&endpoint, &[("authorization", "Bearer bob"), id], PING)
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        send(
+            &endpoint,
+            "DELETE",
+            &[PLAIN, &[("authorization", "Bearer bob"), id]].concat(),
+            ""
+        )
+        .await
+        .status,
+        404
+    );
     assert_eq!(post(&endpoint, &[id], PING).await.status, 401);
     assert_eq!(post(&endpoint, &[ada, id], PING).await.status, 200);
 }

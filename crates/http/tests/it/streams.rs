@@ -13,16 +13,27 @@ const V: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
 const CALL: (&str, &str) = ("mcp-method", "tools/call");
 
 fn with_token(tool: &str) -> String {
-    modern("tools/call", &format!(r#""name":"{tool}""#)).replace("\"_meta\":{", "\"_meta\":{\"progressToken\":\"t\",")
+    modern("tools/call", &format!(r#""name":"{tool}""#))
+        .replace("\"_meta\":{", "\"_meta\":{\"progressToken\":\"t\",")
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_call_is_json_and_a_talking_one_a_stream() {
     let endpoint = endpoint();
-    let quiet = post(&endpoint, &[V, CALL, ("mcp-name", "slow")], &with_token("slow")).await;
+    let quiet = post(
+        &endpoint,
+        &[V, CALL, ("mcp-name", "slow")],
+        &with_token("slow"),
+    )
+    .await;
     assert_eq!(quiet.headers["content-type"], "application/json");
     assert_eq!(quiet.json()["result"]["resultType"], "complete");
-    let talking = post(&endpoint, &[V, CALL, ("mcp-name", "progress")], &with_token("progress")).await;
+    let talking = post(
+        &endpoint,
+        &[V, CALL, ("mcp-name", "progress")],
+        &with_token("progress"),
+    )
+    .await;
     assert_eq!(talking.headers["content-type"], "text/event-stream");
     assert_eq!(talking.headers["x-accel-buffering"], "no");
     let events = talking.events();
@@ -31,14 +42,26 @@ async fn a_quiet_call_is_json_and_a_talking_one_a_stream() {
     assert_eq!(events[3]["id"], 1);
     assert!(talking.text.starts_with("event: message\ndata: "));
     // What is said at the first poll, too, comes before the answer.
-    let burst = post(&endpoint, &[V, CALL, ("mcp-name", "burst")], &with_token("burst")).await;
+    let burst = post(
+        &endpoint,
+        &[V, CALL, ("mcp-name", "burst")],
+        &with_token("burst"),
+    )
+    .await;
     assert_eq!(burst.events().len(), 10, "8, the newest, the answer");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_no_stream_gets_the_answer_only() {
     let endpoint = endpoint();
-    let headers = [PLAIN[0], PLAIN[1], ("accept", "application/json"), V, CALL, ("mcp-name", "progress")];
+    let headers = [
+        PLAIN[0],
+        PLAIN[1],
+        ("accept", "application/json"),
+        V,
+        CALL,
+        ("mcp-name", "progress"),
+    ];
     let got = crate::send(&endpoint, "POST", &headers, &with_token("progress")).await;
     assert_eq!(got.headers["content-type"], "application/json");
     assert_eq!(got.json()["id"], 1);
@@ -52,15 +75,27 @@ async fn closing_a_modern_stream_cancels() {
     let headers = [PLAIN, &[V, CALL, ("mcp-name", "tidy")]].concat();
     // Before the head of the response …
     let waiting = endpoint.handle(request("POST", "/mcp", &headers, &with_token("tidy")));
-    assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), waiting)
+            .await
+            .is_err()
+    );
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
     // … and after it: a silent call becomes a stream when a proxy might lose patience.
-    let response = endpoint.handle(request("POST", "/mcp", &headers, &with_token("tidy"))).await;
+    let response = endpoint
+        .handle(request("POST", "/mcp", &headers, &with_token("tidy")))
+        .await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut body = response.into_body();
-    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), ": open\n\n");
-    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), ": keep-alive\n\n");
+    assert_eq!(
+        body.frame().await.unwrap().unwrap().into_data().unwrap(),
+        ": open\n\n"
+    );
+    assert_eq!(
+        body.frame().await.unwrap().unwrap().into_data().unwrap(),
+        ": keep-alive\n\n"
+    );
     drop(body);
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 2);
@@ -75,11 +110,18 @@ async fn br_063_closing_a_legacy_stream_does_not_cancel() {
     let headers = [PLAIN, &[("mcp-session-id", session.as_str())]].concat();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tidy"}}"#;
     let waiting = endpoint.handle(request("POST", "/mcp", &headers, call));
-    assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), waiting)
+            .await
+            .is_err()
+    );
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 0);
     // The end of the session does.
-    assert_eq!(crate::send(&endpoint, "DELETE", &headers, "").await.status, 204);
+    assert_eq!(
+        crate::send(&endpoint, "DELETE", &headers, "").await.status,
+        204
+    );
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
 }
@@ -94,11 +136,29 @@ async fn br_086_a_get_stream_begins_at_once_and_ends_with_its_session() {
     let headers = [PLAIN, &[("mcp-session-id", session.as_str())]].concat();
     let first = endpoint.handle(request("GET", "/mcp", &headers, "")).await;
     let mut body = first.into_body();
-    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), ": open\n\n");
+    assert_eq!(
+        body.frame().await.unwrap().unwrap().into_data().unwrap(),
+        ": open\n\n"
+    );
     let second = endpoint.handle(request("GET", "/mcp", &headers, "")).await;
-    assert_eq!(endpoint.handle(request("GET", "/mcp", &headers, "")).await.status(), 409);
+    assert_eq!(
+        endpoint
+            .handle(request("GET", "/mcp", &headers, ""))
+            .await
+            .status(),
+        409
+    );
     drop(second);
-    assert_eq!(endpoint.handle(request("GET", "/mcp", &headers, "")).await.status(), 200);
-    assert_eq!(crate::send(&endpoint, "DELETE", &headers, "").await.status, 204);
+    assert_eq!(
+        endpoint
+            .handle(request("GET", "/mcp", &headers, ""))
+            .await
+            .status(),
+        200
+    );
+    assert_eq!(
+        crate::send(&endpoint, "DELETE", &headers, "").await.status,
+        204
+    );
     assert!(body.frame().await.is_none());
 }

@@ -72,7 +72,10 @@ async fn br_004_text_survives_every_split() {
     let got = peer.receive().await.unwrap();
     assert_eq!(got["result"]["t"], "—😀 a\u{2028}b\u{2029}c\u{85}d");
     peer.send_bytes("\u{feff}".as_bytes()).await;
-    peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n~ {\"error\":{\"code\":-32700}}\n$").await;
+    peer.play(
+        "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n~ {\"error\":{\"code\":-32700}}\n$",
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,12 +108,18 @@ async fn d_06_a_panic_ends_its_call_only() {
     let mut peer = Script::connect(Service::new(Puppet::default()));
     peer.play(OPEN).await;
     for tool in ["panics", "panics later"] {
-        peer.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#)).await;
+        peer.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#
+        ))
+        .await;
         let got = peer.receive().await.unwrap();
         assert_eq!(got["error"]["code"], -32603);
         assert_eq!(got["error"]["message"], "Internal error");
         assert_eq!(got["error"]["data"]["errorId"].as_str().unwrap().len(), 12);
-        assert!(!got.to_string().contains("told"), "the cause stays in the log");
+        assert!(
+            !got.to_string().contains("told"),
+            "the cause stays in the log"
+        );
     }
     peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n$").await;
 }
@@ -136,18 +145,32 @@ async fn br_011_what_was_accepted_is_answered_after_the_end_of_input() {
     let mut peer = Script::connect(Service::new(Puppet::default()));
     peer.play(OPEN).await;
     for id in 1..=20 {
-        peer.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow"}}}}"#)).await;
+        peer.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow"}}}}"#
+        ))
+        .await;
     }
     // The last line has no end.
-    peer.send_bytes(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#).await;
-    let (stream, serving) = polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
+    peer.send_bytes(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#)
+        .await;
+    let (stream, serving) =
+        polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
     let (mut reader, mut writer) = tokio::io::split(stream);
-    writer.write_all(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#).await.unwrap();
+    writer
+        .write_all(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#)
+        .await
+        .unwrap();
     writer.shutdown().await.unwrap();
     let mut text = String::new();
     reader.read_to_string(&mut text).await.unwrap();
     assert_eq!(text, "{\"jsonrpc\":\"2.0\",\"id\":21,\"result\":{}}\n");
-    assert_eq!(serving.await.unwrap(), Ended { cut: 0, broken: false });
+    assert_eq!(
+        serving.await.unwrap(),
+        Ended {
+            cut: 0,
+            broken: false
+        }
+    );
     for _ in 1..=20 {
         assert!(peer.receive().await.unwrap().get("result").is_some());
     }
@@ -169,8 +192,15 @@ async fn a_stop_lets_calls_finish_and_cuts_what_does_not() {
     .await;
     let before = tokio::time::Instant::now();
     peer.stop();
-    peer.play("< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}").await;
-    assert_eq!(peer.end().await, Ended { cut: 1, broken: false });
+    peer.play("< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}")
+        .await;
+    assert_eq!(
+        peer.end().await,
+        Ended {
+            cut: 1,
+            broken: false
+        }
+    );
     assert_eq!(before.elapsed().as_secs(), 10, "the drain");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
@@ -178,7 +208,8 @@ async fn a_stop_lets_calls_finish_and_cuts_what_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_goes_away_ends_the_connection() {
-    let (stream, serving) = polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
+    let (stream, serving) =
+        polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
     drop(stream);
     let ended = serving.await.unwrap();
     assert_eq!(ended.cut, 0);
@@ -213,7 +244,9 @@ async fn br_010_many_calls_with_long_results_lose_nothing() {
     peer.play(OPEN).await;
     let text = "x".repeat(20_000);
     for id in 1..=200 {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow","arguments":{{"t":"{text}"}}}}}}"#);
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow","arguments":{{"t":"{text}"}}}}}}"#
+        );
         peer.send(&line).await;
     }
     let mut seen: Vec<i64> = Vec::new();

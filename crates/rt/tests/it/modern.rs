@@ -28,7 +28,14 @@ async fn discovery_needs_no_handshake() {
 // req: M-REMOVED
 #[tokio::test(start_paused = true)]
 async fn what_the_revision_lacks_is_not_found() {
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "unknown/method"] {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "unknown/method",
+    ] {
         modern(
             &r#"
             > {"jsonrpc":"2.0","id":1,"method":"METHOD","params":{META}}

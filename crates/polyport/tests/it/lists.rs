@@ -1,0 +1,195 @@
+//! Discovery, capabilities, lists page by page, prompts and completion.
+
+use polyport::schemars::JsonSchema;
+use polyport::serde::Deserialize;
+use polyport::{Completer, PromptReply, Revision, Server};
+use serde_json::{Value, json};
+
+use crate::{adder, peer, refused};
+
+// req: S-CAPS
+#[tokio::test]
+async fn what_is_not_offered_is_neither_declared_nor_answered() {
+    for revision in Revision::ALL {
+        let peer = peer(adder(), revision).await;
+        let capabilities = match peer.opened() {
+            Some(opened) => opened["capabilities"].clone(),
+            None => {
+                peer.request("server/discover", &json!({})).await.unwrap()["capabilities"].clone()
+            }
+        };
+        assert_eq!(capabilities, json!({"logging": {}, "tools": {}}));
+        for (method, params) in [
+            ("prompts/list", json!({})),
+            ("prompts/get", json!({"name": "x"})),
+            ("resources/list", json!({})),
+            ("resources/read", json!({"uri": "x://y"})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}}),
+            ),
+        ] {
+            assert_eq!(
+                refused(&peer, method, params).await["code"],
+                -32601,
+                "{revision} {method}"
+            );
+        }
+    }
+}
+
+// req: BR-123
+#[tokio::test]
+async fn br_123_pages() {
+    let mut server = Server::new("s", "1").page_size(2);
+    for n in 0..5 {
+        server = server
+            .tool(format!("t{n}"), "", |_cx, (): ()| async { Ok("") })
+            .resource(format!("r://{n}"), format!("r{n}"), |_cx| async { Ok("") })
+            .template(&format!("p{n}://{{x}}"), format!("p{n}"), |_cx, _v| async {
+                Ok("")
+            })
+            .prompt(format!("q{n}"), "", |_cx, (): ()| async { Ok("") });
+    }
+    let peer = peer(server, Revision::V2025_11_25).await;
+    for (method, key, first) in [
+        ("tools/list", "tools", "t"),
+        ("resources/list", "resources", "r"),
+        ("resources/templates/list", "resourceTemplates", "p"),
+        ("prompts/list", "prompts", "q"),
+    ] {
+        let (mut names, mut cursor, mut pages) = (Vec::new(), None::<Value>, 0);
+        loop {
+            let params = cursor.take().map_or(json!({}), |c| json!({"cursor": c}));
+            let got = peer.request(method, &params).await.unwrap();
+            names.extend(
+                got[key]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|i| i["name"].as_str().unwrap().to_owned()),
+            );
+            pages += 1;
+            match got.get("nextCursor") {
+                Some(next) => cursor = Some(next.clone()),
+                None => break,
+            }
+        }
+        assert_eq!(
+            (names, pages),
+            ((0..5).map(|n| format!("{first}{n}")).collect(), 3),
+            "{method}"
+        );
+        for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng"] {
+            assert_eq!(
+                refused(&peer, method, json!({"cursor": bogus})).await["code"],
+                -32602,
+                "{method} {bogus}"
+            );
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Review {
+    /// The code.
+    code: String,
+    /// Its language.
+    language: Option<String>,
+}
+
+fn reviewer() -> Server {
+    Server::new("s", "1")
+        .prompt(
+            "review",
+            "Asks for a review.",
+            |_cx, r: Review| async move {
+                Ok(PromptReply::new()
+                    .user(format!("{}: {}", r.language.unwrap_or_default(), r.code))
+                    .assistant("Sure."))
+            },
+        )
+        .completer(Completer::of_prompt(
+            "review",
+            "language",
+            |_cx, typed, settled| async move {
+                let all = (0..150).map(|n| {
+                    format!(
+                        "{typed}{n}{}",
+                        settled.get("code").cloned().unwrap_or_default()
+                    )
+                });
+                Ok(all.collect())
+            },
+        ))
+}
+
+// req: S-PROMPT
+#[tokio::test]
+async fn prompts() {
+    for revision in Revision::ALL {
+        let peer = peer(reviewer(), revision).await;
+        let list = peer.request("prompts/list", &json!({})).await.unwrap();
+        assert_eq!(
+            list["prompts"],
+            json!([{"name": "review", "description": "Asks for a review.", "arguments": [
+                {"name": "code", "description": "The code.", "required": true},
+                {"name": "language", "description": "Its language.", "required": false}]}])
+        );
+        let got = peer
+            .request(
+                "prompts/get",
+                &json!({"name": "review", "arguments": {"code": "x", "language": "rust"}}),
+            )
+            .await
+            .unwrap();
+        assert_eq!(
+            got["messages"],
+            json!([{"role": "user", "content": {"type": "text", "text": "rust: x"}}, {"role": "assistant", "content": {"type": "text", "text": "Sure."}}])
+        );
+        for params in [
+            json!({"name": "nope"}),
+            json!({}),
+            json!({"name": "review"}),
+            json!({"name": "review", "arguments": {"code": 7}}),
+            json!({"name": "review", "arguments": ["x"]}),
+        ] {
+            assert_eq!(refused(&peer, "prompts/get", params).await["code"], -32602);
+        }
+    }
+}
+
+// req: S-COMPLETE
+#[tokio::test]
+async fn completion() {
+    let peer = peer(reviewer(), Revision::V2025_11_25).await;
+    let ask = |name: &str, argument: &str| json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": "r"}, "context": {"arguments": {"code": "!"}}});
+    let got = peer
+        .request("completion/complete", &ask("review", "language"))
+        .await
+        .unwrap();
+    let values = got["completion"]["values"].as_array().unwrap();
+    assert_eq!((values.len(), values[7].as_str()), (100, Some("r7!")));
+    assert_eq!(
+        (
+            got["completion"]["total"].as_i64(),
+            got["completion"]["hasMore"].as_bool()
+        ),
+        (Some(150), Some(true))
+    );
+    let got = peer
+        .request("completion/complete", &ask("review", "code"))
+        .await
+        .unwrap();
+    assert_eq!(got["completion"]["values"], json!([]));
+    for params in [
+        ask("nope", "x"),
+        json!({}),
+        json!({"ref": {"type": "ref/tool", "name": "x"}, "argument": {"name": "a", "value": ""}}),
+    ] {
+        assert_eq!(
+            refused(&peer, "completion/complete", params).await["code"],
+            -32602
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! The SDK as an author uses it, seen by clients of every revision.
+#![allow(clippy::unwrap_used)]
+
+mod lists;
+mod resources;
+mod tools;
+
+use polyport::schemars::JsonSchema;
+use polyport::serde::{Deserialize, Serialize};
+use polyport::testing::{TestPeer, connect};
+use polyport::{Json, Revision, Server};
+use serde_json::Value;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Add {
+    /// First number.
+    pub(crate) a: f64,
+    /// Second number.
+    pub(crate) b: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Sum {
+    pub(crate) sum: f64,
+}
+
+/// Connects in one revision.
+async fn peer(server: Server, revision: Revision) -> TestPeer {
+    connect(server, revision).await.unwrap()
+}
+
+/// The JSON-RPC error of a request that is refused.
+async fn refused(peer: &TestPeer, method: &str, params: Value) -> Value {
+    match peer.request(method, &params).await {
+        Err(polyport::CallError::Refused(error)) => serde_json::from_str(error.as_str()).unwrap(),
+        other => panic!("{method} {params}: {other:?}"),
+    }
+}
+
+fn adder() -> Server {
+    Server::new("adder", "1").tool("add", "Adds.", |_cx, n: Add| async move {
+        Ok(Json(Sum { sum: n.a + n.b }))
+    })
+}
