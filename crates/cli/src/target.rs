@@ -40,6 +40,14 @@ impl Target {
                 .hint("name a folder, or demo for the built-in server")),
         }
     }
+
+    /// The folder, if it is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(path) => Some(path),
+            Self::Demo => None,
+        }
+    }
 }
 
 fn parent_hint(path: &Path) -> String {

@@ -36,8 +36,7 @@ pub use error::{Fault, ToolError};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
 pub use polyport_proto::{Era, Limits, Revision, Revisions};
-pub use polyport_rt::{
-    CallError, Caller, CancelReason, Ended, Handler, Service, Stop, Stopper, stop,
+pub use polyport_rt::{BoxFuture, CallError, Caller, CancelReason, Ended, Handler, Service, Stop, Stopper, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::Server;

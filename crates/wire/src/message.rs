@@ -44,7 +44,9 @@ pub struct Message {
 }
 
 impl Message {
-    /// Reads one frame. A byte order mark is not skipped: framers do that.
+    /// Reads one frame. What is JSON is what `serde_json` takes for a `RawValue`: a lone surrogate such as
+    /// `"\ud800"` passes (but makes no method, no id and no [`Params::name`]), and so does a number of any
+    /// size. A byte order mark is not skipped: framers do that.
     ///
     /// `"params":null` counts as no params, and of a `result` and an `error` one of which is null the
     /// other one counts, because peers in the field send such.

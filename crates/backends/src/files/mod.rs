@@ -1,4 +1,4 @@
-//! The files back-end, reading half: folders that cannot be escaped, and what may be asked of them. Not the MCP side.
+//! The files back-end, reading half: folders that cannot be escaped, and what may be asked of them; [`serve`] shows it as MCP.
 //!
 //! [`Folders`] is opened once; each operation in [`ops`] takes it with typed arguments and answers with a typed result
 //! that also has a text form. [`resources`] shows the same files as resources. Everything here blocks on the disk, asks
@@ -19,6 +19,7 @@ pub mod ops;
 mod pace;
 mod place;
 pub mod resources;
+pub mod serve;
 mod show;
 mod text;
 pub mod uri;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use polyport::http::{Bound, Config, Endpoint, Guard, ListenError};
 use polyport::{Ended, Era, Revisions, Server, Service};
+use polyport_backends::files::{self, Folders};
 use rustix::fs::{FileType, fstat};
 
 use crate::demo;
@@ -122,8 +123,17 @@ impl Serve {
         if targets.contains(&Target::Demo) {
             let before = server.counts();
             server = demo::extend(server);
-            instructions.push(demo::INSTRUCTIONS.to_owned());
+            instructions.push(demo::INSTRUCTIONS);
             start_up.add("demo", "built-in", before, server.counts());
+        }
+        let folders: Vec<_> = targets.iter().filter_map(Target::folder).collect();
+        if !folders.is_empty() {
+            let before = server.counts();
+            let opened = Folders::open(folders.iter().copied()).map_err(Failure::usage)?;
+            server = files::serve::extend(server, opened);
+            instructions.push(files::serve::INSTRUCTIONS);
+            let named: Vec<_> = folders.iter().map(|path| path.display().to_string()).collect();
+            start_up.add("files", &named.join(" "), before, server.counts());
         }
         let server = server.instructions(instructions.join("\n"));
         start_up.measure(&server);

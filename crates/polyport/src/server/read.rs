@@ -40,8 +40,9 @@ impl Facts {
             return Ok(typed(contents, resource.listed.mime_type.as_deref()));
         }
         for template in &self.templates {
+            let Some(read) = &template.read else { continue };
             if let Some(values) = template.template.matches(&uri) {
-                let contents = (template.read)(cx, uri, values).await?;
+                let contents = read(cx, uri, values).await?;
                 return Ok(typed(contents, template.listed.mime_type.as_deref()));
             }
         }

@@ -154,7 +154,8 @@ impl Resource {
 pub struct Template {
     pub(crate) listed: ResourceTemplate,
     pub(crate) template: UriTemplate,
-    pub(crate) read: Read,
+    /// None: a source reads them.
+    pub(crate) read: Option<Read>,
 }
 
 describe!(Template);
@@ -170,13 +171,17 @@ impl Template {
         F: Fn(Cx, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, Fault>> + Send + 'static,
     {
+        let read = reader(move |cx, _uri, values| function(cx, values));
+        Self { read: Some(read), ..Self::of_source(uri_template, name) }
+    }
+
+    /// A template whose resources a [`ResourceSource`] reads.
+    ///
+    /// # Panics
+    /// `uri_template` cannot be read.
+    pub fn of_source(uri_template: &str, name: impl Into<String>) -> Self {
         let template = UriTemplate::parse(uri_template).unwrap_or_else(|error| panic!("{error}"));
-        let listed = ResourceTemplate::new(uri_template, name);
-        Self {
-            listed,
-            template,
-            read: reader(move |cx, _uri, values| function(cx, values)),
-        }
+        Self { listed: ResourceTemplate::new(uri_template, name), template, read: None }
     }
 }
 

@@ -170,6 +170,11 @@ impl Tool {
         output: Option<Value>,
         build: Box<dyn FnOnce(Arc<Validator>) -> Run + Send>,
     ) -> Self {
+        let mut schema = schema;
+        // Said once is enough: each byte of a definition is paid for in every conversation.
+        if let Some(object) = schema.as_object_mut().filter(|o| o.get("description").is_some_and(|d| *d == description)) {
+            object.shift_remove("description");
+        }
         let listed = Listed {
             description: (!description.is_empty()).then_some(description),
             ..Listed::new(name, Schema::default())

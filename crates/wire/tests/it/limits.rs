@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use polyport_wire::MalformedKind::{self, TooDeep, TooManyElements};
-use polyport_wire::{Limits, Message, Raw, RequestId};
+use polyport_wire::{Limits, Message, Params, Raw, RequestId};
 
 use crate::parse;
 
@@ -97,6 +97,37 @@ fn the_depth_has_a_ceiling() {
         Raw::parse(nest(4_000_000), &limits).unwrap_err().kind,
         TooDeep
     );
+}
+
+/// The params and `_meta` are read by their own code, which counts like the rest.
+#[test]
+fn known_members_count_like_others() {
+    for (depth, params) in [
+        (2, r#"{"_meta":1,"arguments":1}"#),
+        (3, r#"{"_meta":{"progressToken":1}}"#),
+        (3, r#"{"arguments":{"_meta":1}}"#),
+        (
+            4,
+            r#"{"_meta":{"progressToken":[],"io.modelcontextprotocol/clientInfo":{}}}"#,
+        ),
+        (4, r#"{"x":{"_meta":{}}}"#),
+    ] {
+        let frame = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
+        let within = |depth| {
+            let limits = Limits {
+                depth,
+                ..Limits::default()
+            };
+            Message::parse(frame.clone().into(), &limits).map_err(|fault| fault.kind)
+        };
+        assert!(within(depth).is_ok(), "{frame}");
+        assert_eq!(within(depth - 1).unwrap_err(), TooDeep, "{frame}");
+        let limits = Limits {
+            depth: depth - 1,
+            ..Limits::default()
+        };
+        assert!(Params::parse(params.into(), &limits).is_ok(), "{params}");
+    }
 }
 
 #[test]

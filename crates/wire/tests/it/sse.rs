@@ -145,7 +145,7 @@ fn events_beyond_the_limit_are_told_once_and_skipped() {
 
 #[test]
 fn many_events_without_data_are_passed_over_by_iteration() {
-    let stream = ":\n\nevent: x\n\nunknown\n\n".repeat(200_000) + "data: a\n\n";
+    let stream = ":\n\nevent: x\n\nunknown\n\n".repeat(70_000) + "data: a\n\n";
     assert_eq!(read(1000, [stream.as_bytes()]), [data("a")]);
     assert_eq!(read(1000, stream.as_bytes().chunks(1000)), [data("a")]);
 }

@@ -1,0 +1,75 @@
+//! Tools that speak while they run, and tools that fail.
+
+use std::time::Duration;
+
+use polyport::{Cx, Fault, Server, ToolError};
+use tokio::time::sleep;
+
+/// What the suite expects between two messages.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Adds them.
+pub fn add(server: Server) -> Server {
+    server
+        .tool(
+            "test_tool_with_logging",
+            "Sends three log messages.",
+            |cx: Cx, (): ()| async move {
+                cx.info("Tool execution started");
+                sleep(PAUSE).await;
+                cx.info("Tool processing data");
+                sleep(PAUSE).await;
+                cx.info("Tool execution completed");
+                Ok("Three log messages were sent.")
+            },
+        )
+        .tool(
+            "test_logging_tool",
+            "Sends a log message to whoever asked for it.",
+            |cx: Cx, (): ()| async move {
+                cx.info("Here is one.");
+                sleep(PAUSE).await;
+                Ok("A client that named a log level got a message.")
+            },
+        )
+        .tool(
+            "test_tool_with_progress",
+            "Reports its progress three times.",
+            |cx: Cx, (): ()| async move {
+                cx.progress_of(0.0, 100.0, "begun");
+                sleep(PAUSE).await;
+                cx.progress_of(50.0, 100.0, "half done");
+                sleep(PAUSE).await;
+                cx.progress_of(100.0, 100.0, "done");
+                Ok("Progress was reported.")
+            },
+        )
+        .tool(
+            "test_streaming_elicitation",
+            "Answers on a stream that carries no request.",
+            |cx: Cx, (): ()| async move {
+                cx.progress(0.0);
+                sleep(PAUSE).await;
+                Ok("Nothing had to be asked.")
+            },
+        )
+        .tool(
+            "test_error_handling",
+            "Fails so that the model reads why.",
+            |_cx, (): ()| async {
+                Err::<String, _>(ToolError::new(
+                    "This tool intentionally returns an error for testing",
+                ))
+            },
+        )
+        .tool(
+            "test_missing_capability",
+            "Needs a client that samples.",
+            |cx: Cx, (): ()| async move {
+                if !cx.capabilities().has_sampling() {
+                    return Err(Fault::missing_capability(r#"{"sampling":{}}"#).into());
+                }
+                Ok("The client samples.")
+            },
+        )
+}

@@ -1,0 +1,78 @@
+//! Replays the seeds, whole, cut short and damaged, through the checks that a fuzzer calls.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+use polyport_fuzz::TARGETS;
+
+#[test]
+fn message_seeds_hold() {
+    replay("message");
+}
+
+#[test]
+fn lines_seeds_hold() {
+    replay("lines");
+}
+
+#[test]
+fn sse_seeds_hold() {
+    replay("sse");
+}
+
+#[test]
+fn every_check_has_a_folder_of_seeds() {
+    let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut folders: Vec<_> = fs::read_dir(corpus())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    folders.sort();
+    assert_eq!(names, folders);
+}
+
+/// Checks every seed; beginnings of it; and it with bytes changed to some that matter.
+fn replay(name: &str) {
+    let (_, check) = TARGETS.iter().find(|(known, _)| *known == name).unwrap();
+    let held = |path: &Path, data: &[u8]| {
+        let shown = String::from_utf8_lossy(data);
+        assert!(
+            catch_unwind(|| check(data)).is_ok(),
+            "{} as {shown:?}",
+            path.display()
+        );
+    };
+    let seeds = seeds(name);
+    assert!(seeds.len() >= 15, "{name} has too few seeds");
+    for path in seeds {
+        let seed = fs::read(&path).unwrap();
+        assert!(
+            seed.len() <= 4096,
+            "{} is too long for a seed",
+            path.display()
+        );
+        held(&path, &seed);
+        for at in (0..seed.len()).step_by(seed.len() / 100 + 1) {
+            held(&path, &seed[..at]);
+            let mut damaged = seed.clone();
+            for byte in *b"\"\\\n\r{]: 0\0\x80\xff" {
+                damaged[at] = byte;
+                held(&path, &damaged);
+            }
+        }
+    }
+}
+
+fn seeds(name: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(corpus().join(name)).unwrap();
+    let mut seeds: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    seeds.sort();
+    seeds
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}

@@ -1,0 +1,56 @@
+"""The peers: what each is called, which version is pinned, and how its driver is started."""
+
+import json
+import re
+import shutil
+import sys
+
+from install import HERE, node, npm, venv
+
+ERAS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
+
+
+class NodePeer:
+    def __init__(self, name, package, eras):
+        self.name, self.package, self.eras = name, package, eras
+
+    def version(self):
+        return json.loads((HERE / self.name / "package.json").read_text())["dependencies"][self.package]
+
+    def install(self, peers_dir):
+        folder = npm(self.name, peers_dir)
+        # Node looks for packages beside the file that imports them, so the drivers are run from beside the packages.
+        for part in ("lib", self.name):
+            (peers_dir / part).mkdir(exist_ok=True)
+            for source in (HERE / part).glob("*.mjs"):
+                shutil.copy(source, peers_dir / part)
+        return [node(peers_dir), str(folder / "driver.mjs")], {}
+
+
+class PythonPeer:
+    def __init__(self, name, package, eras):
+        self.name, self.package, self.eras = name, package, eras
+
+    def version(self):
+        pins = (HERE / self.name / "requirements.txt").read_text()
+        return re.search(rf"^{self.package}==(\S+)$", pins, re.MULTILINE).group(1)
+
+    def install(self, peers_dir):
+        return [str(venv(self.name, peers_dir)), str(HERE / self.name / "driver.py")], {}
+
+
+class Inspector(NodePeer):
+    def install(self, peers_dir):
+        folder = npm(self.name, peers_dir)
+        program = folder / "node_modules" / self.package / "clients" / "launcher" / "build" / "index.js"
+        job = {"inspector": [node(peers_dir), str(program)], "jobs": 2}
+        return [sys.executable, str(HERE / self.name / "driver.py")], job
+
+
+PEERS = [
+    NodePeer("ts1", "@modelcontextprotocol/sdk", ["legacy"]),
+    NodePeer("ts2", "@modelcontextprotocol/client", ["legacy", "modern"]),
+    PythonPeer("python", "mcp", ["legacy", "modern"]),
+    PythonPeer("fastmcp", "fastmcp", ["legacy", "modern"]),
+    Inspector("inspector", "@modelcontextprotocol/inspector", ["legacy", "modern"]),
+]

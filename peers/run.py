@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Drives real MCP clients against a server and holds what they can do with it to the committed matrix.
+
+    python3 peers/run.py --bin target/debug/polyport --peers-dir .peers --matrix peers/matrix.toml
+
+Exit 0 if every cell is as the matrix says, 1 if not, 2 if the peers cannot be run."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "lib"))
+sys.dont_write_bytecode = True
+
+import folder  # noqa: E402
+import matrix as table  # noqa: E402
+from expect import judge  # noqa: E402
+from install import CannotInstall  # noqa: E402
+from peers import ERAS, PEERS  # noqa: E402
+from servers import HttpServer, ServerFault, kill_group  # noqa: E402
+
+TRANSPORTS = ("stdio", "http")
+STEP_SECONDS = 10
+COLUMN_SECONDS = 90
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    path, names = pathlib.Path, [peer.name for peer in PEERS]
+    add = parser.add_argument
+    add("--bin", help="the `polyport` binary; each scenario says which verb of it is run")
+    add("--peers-dir", type=path, default=path(".peers"), help="where the peers are installed")
+    add("--matrix", type=path, default=HERE / "matrix.toml")
+    add("--peer", action="append", choices=names, help="only this peer (may be repeated)")
+    add("--transport", choices=TRANSPORTS, help="only this transport")
+    add("--scenario", action="append", type=path, help="instead of those in peers/scenarios (may be repeated)")
+    add("--jobs", type=int, default=2, help="how many columns run at once")
+    add("--write", action="store_true", help="write what was found into the matrix")
+    add("--install-only", action="store_true", help="install the peers and stop")
+    add("--trace", type=path, help="write each conversation into a file of this folder")
+    add("--server", nargs=argparse.REMAINDER, help="another server's command instead of --bin and the scenario's verb")
+    given = parser.parse_args()
+    if not (given.bin or given.server or given.install_only):
+        parser.error("say which server: --bin PATH, or --server CMD… at the end")
+    return given
+
+
+def applies(step, era, transport):
+    """None if the step is run in this column, else why not."""
+    only = step.get("only", {})
+    here = only.get("era", era) == era and only.get("transport", transport) == transport
+    return None if here else only["why"]
+
+
+class Column:
+    """One peer in one era over one transport against the server of one scenario."""
+
+    def __init__(self, given, driver, key, scenario, label):
+        self.driver, (self.peer, self.era, self.transport) = driver, key
+        self.steps = scenario["steps"]
+        self.prefix = scenario.get("prefix", "")
+        self.command = given.server or [str(pathlib.Path(given.bin).resolve()), *scenario["server"]]
+        self.label = f"{label}-{'-'.join(key)}"
+        self.work = given.peers_dir / "run"
+        self.trace = given.trace and given.trace / f"{self.label}.log"
+
+    def run(self):
+        """{feature: (status, detail)} for every feature of the scenario."""
+        if self.transport == "stdio":
+            tapped = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "stdio", *self.command]
+            return self.drive({"command": tapped if self.trace else self.command})
+        try:
+            with HttpServer(self.command, self.work / f"{self.label}.server") as server:
+                results = self.drive_http(server)
+                fault = server.stop()
+                return {**results, f"{self.prefix}stop": ("fail", fault) if fault else ("pass", "")}
+        except ServerFault as fault:
+            names = [step["name"] for step in self.steps] + ["stop"]
+            return {self.prefix + name: ("fail", str(fault)) for name in names}
+
+    def drive_http(self, server):
+        if not self.trace:
+            return self.drive({"url": server.url})
+        words = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "http", server.url]
+        tap = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            return self.drive({"url": tap.stdout.readline().strip()})
+        finally:
+            kill_group(tap)
+
+    def drive(self, target):
+        words, extra = self.driver
+        steps = [step for step in self.steps if applies(step, self.era, self.transport) is None]
+        job = {**target, **extra, "era": self.era, "step_seconds": STEP_SECONDS, "steps": steps}
+        home = self.work / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        with (self.work / f"{self.label}.stderr").open("wb") as stderr:
+            process = subprocess.Popen(
+                [*words, json.dumps(job)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,
+                # Some peers keep settings at home; theirs are not the user's, nor the other way round.
+                env={**os.environ, "HOME": str(home.resolve()), "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+            try:
+                out, _ = process.communicate(timeout=COLUMN_SECONDS)
+                ended = f"the driver ended with {process.returncode} before this"
+            except subprocess.TimeoutExpired:
+                kill_group(process)
+                out, _ = process.communicate()
+                ended = f"the peer was not done after {COLUMN_SECONDS} s"
+            kill_group(process)
+        return self.judge(out, ended)
+
+    def judge(self, out, ended):
+        # Neither an SDK that prints by itself nor a line cut by the end of the driver disturbs the rest.
+        lines = [json.loads(line) for line in out.split(b"\n")[:-1] if line.startswith(b'{"step":')]
+        seen = {line["step"]: line for line in lines}
+        self.revision = seen.get("connect", {}).get("got", {}).get("revision") or "none"
+        if self.revision == "none" and "connect" in seen:
+            ended = "not connected"
+        results = {}
+        for step in self.steps:
+            name, why = step["name"], applies(step, self.era, self.transport)
+            result = ("blank", why) if why else ("fail", ended)
+            if not why and name in seen:
+                result = judge(step, self.era, ERAS[self.era], seen[name])
+            results[self.prefix + name] = result
+        return results
+
+
+def report(transport, outcomes, revisions):
+    """The table of one transport: a row per feature, a column per peer and era."""
+    columns = [key for key in outcomes if key[2] == transport]
+    if not columns:
+        return
+    heads = [f"{peer} {era}" for peer, era, _ in columns]
+    features = list(dict.fromkeys(name for key in columns for name in outcomes[key]))
+    first = max(len(transport), *(len(name) for name in features))
+    print(f"\n{transport:{first}}  " + "  ".join(heads))
+    row = [f"{revisions.get(key, 'none'):{len(head)}}" for key, head in zip(columns, heads)]
+    print(f"{'revision':{first}}  " + "  ".join(row))
+    marks = {"passed": "pass", "skipped": "-", "failed": "FAIL", None: ""}
+    for name in features:
+        row = [f"{marks[outcomes[key].get(name, (None,))[0]]:{len(head)}}" for key, head in zip(columns, heads)]
+        print(f"{name:{first}}  " + "  ".join(row).rstrip())
+
+
+def hold(matrix, found, whole):
+    """{column: {feature: (outcome, sentence)}}: what was found, held to the matrix; of a whole run, both ways."""
+    outcomes = {}
+    for key, results in found.items():
+        want = table.cells(matrix, key)
+        outcomes[key] = {name: table.compare(want.get(name), *result) for name, result in results.items()}
+    if whole:
+        for peer, eras in matrix.items():
+            for era, ways in eras.items():
+                for way, column in ways.items():
+                    known = outcomes.setdefault((peer, era, way), {})
+                    for name in column.keys() - known.keys():
+                        known[name] = ("failed", "in the matrix, but nothing runs it")
+    return outcomes
+
+
+def read_scenario(path, work):
+    """One scenario, its folder made and its name filled in."""
+    read = json.loads(path.read_text())
+    if "folder" not in read:
+        return read
+    place = work / "folders" / path.stem
+    folder.make(place, read["folder"])
+    return folder.fill(read, place)
+
+
+def run_all(given, peers):
+    given.peers_dir.mkdir(parents=True, exist_ok=True)
+    (given.peers_dir / "run").mkdir(exist_ok=True)
+    if given.trace:
+        given.trace.mkdir(parents=True, exist_ok=True)
+    drivers = {peer.name: peer.install(given.peers_dir.resolve()) for peer in peers}
+    if given.install_only:
+        return None, {}
+    paths = given.scenario or sorted((HERE / "scenarios").glob("*.json"))
+    scenarios = {path.stem: read_scenario(path, given.peers_dir.resolve() / "run") for path in paths}
+    ways = [way for way in TRANSPORTS if given.transport in (None, way)]
+    keys = [(peer.name, era, way) for way in ways for peer in peers for era in peer.eras]
+    pairs = [(key, label) for key in keys for label in scenarios]
+    columns = [(key, Column(given, drivers[key[0]], key, scenarios[label], label)) for key, label in pairs]
+    found, revisions = {key: {} for key in keys}, {}
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        for (key, column), results in zip(columns, pool.map(lambda pair: pair[1].run(), columns)):
+            found[key].update(results)
+            revisions[key] = getattr(column, "revision", "none")
+    return found, revisions
+
+
+def main():
+    given = arguments()
+    peers = [peer for peer in PEERS if given.peer is None or peer.name in given.peer]
+    started = time.monotonic()
+    try:
+        found, revisions = run_all(given, peers)
+    except CannotInstall as fault:
+        print(f"peers: {fault}", file=sys.stderr)
+        return 2
+    if found is None:
+        return 0
+    matrix = table.load(given.matrix)
+    if given.write:
+        table.write(given.matrix, matrix, found)
+        matrix = table.load(given.matrix)
+    whole = not (given.scenario or given.peer or given.transport)
+    outcomes = hold(matrix, found, whole)
+    for transport in TRANSPORTS:
+        report(transport, outcomes, revisions)
+    print()
+    for peer in peers:
+        print(f"{peer.name}: {peer.package} {peer.version()}")
+    cells = [(key, name, *cell) for key, column in outcomes.items() for name, cell in column.items()]
+    for key, name, outcome, sentence in cells:
+        if outcome == "failed":
+            print(f"FAILED {'.'.join(key)} {name}: {sentence}")
+    count = {outcome: sum(cell[2] == outcome for cell in cells) for outcome in ("passed", "failed", "skipped")}
+    print(f"in {time.monotonic() - started:.0f} s")
+    print(f"peers: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

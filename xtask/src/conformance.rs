@@ -1,0 +1,409 @@
+//! `cargo xtask conformance`: the official suite, pinned, against `conformance-server`. Owns the verdict, not the scenarios.
+//!
+//! A scenario passes when it has no check with FAILURE or WARNING and its exit status is 0. What may fail stands in
+//! `conformance/expected-failures.toml`, and that list can only shrink: a listed scenario that passes is a failure.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::node::{self, Lack};
+use crate::run::{self, Group};
+use crate::tally::{Outcome, Tally};
+use crate::tree;
+
+/// The revisions that the suite has server scenarios for and that the server speaks over HTTP in full.
+const REVISIONS: &[&str] = &["2025-06-18", "2025-11-25", "2026-07-28"];
+
+const PACKAGE: &str = "polyport-conformance";
+const SERVER: &str = "conformance-server";
+/// Checks shown of one scenario.
+const SHOWN: usize = 8;
+const SCENARIO: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_secs(20);
+const BUILD: Duration = Duration::from_secs(1800);
+
+/// Per revision: scenario and reason.
+type Expected = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What a run needs.
+struct Bench {
+    root: PathBuf,
+    node: PathBuf,
+    suite: PathBuf,
+    url: String,
+    expected: Expected,
+}
+
+/// How one scenario ended.
+enum Verdict {
+    Passed,
+    /// And what the checks say.
+    Failed(String),
+    /// No check of it applied.
+    Unused,
+}
+
+/// Runs the suite.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    match prepare(arguments) {
+        Ok(Ok(plan)) => plan.run(),
+        Ok(Err(reason)) => Outcome::Skipped(reason),
+        Err(reason) => Outcome::Broken(reason),
+    }
+}
+
+struct Plan {
+    bench: Bench,
+    revisions: Vec<String>,
+    only: Option<String>,
+    jobs: usize,
+    server: Group,
+}
+
+/// Everything up to a running server; the inner error is a reason to skip.
+fn prepare(arguments: &[String]) -> Result<Result<Plan, String>, String> {
+    let mut args = Args::new(arguments);
+    let only = args.value("--scenario")?;
+    let jobs = args.number("--jobs", 2)?.clamp(1, 16);
+    let mut revisions = args.words()?;
+    if let Some(unknown) = revisions
+        .iter()
+        .find(|name| !REVISIONS.contains(&name.as_str()))
+    {
+        return Err(format!("`{unknown}` is none of {}", REVISIONS.join(", ")));
+    }
+    if revisions.is_empty() {
+        revisions = REVISIONS.iter().map(|name| (*name).to_owned()).collect();
+    }
+    let root = tree::root();
+    let expected = read_expected(&root)?;
+    let (node, suite) = match install(&root) {
+        Ok(found) => found,
+        Err(Lack::Missing(reason)) => return Ok(Err(reason)),
+        Err(Lack::Failed(reason)) => return Err(reason),
+    };
+    let Some(binary) = build(&root)? else {
+        return Ok(Err(format!("{PACKAGE} has no binary {SERVER} yet")));
+    };
+    let (server, url) = start(&root, &binary)?;
+    let bench = Bench {
+        root,
+        node,
+        suite,
+        url,
+        expected,
+    };
+    Ok(Ok(Plan {
+        bench,
+        revisions,
+        only,
+        jobs: usize::try_from(jobs).unwrap_or(1),
+        server,
+    }))
+}
+
+fn read_expected(root: &Path) -> Result<Expected, String> {
+    let path = root.join("conformance/expected-failures.toml");
+    let text = fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let expected: Expected =
+        toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    match expected
+        .keys()
+        .find(|name| !REVISIONS.contains(&name.as_str()))
+    {
+        Some(unknown) => Err(format!("{}: unknown revision {unknown}", path.display())),
+        None => Ok(expected),
+    }
+}
+
+/// Node and the suite's entry file.
+fn install(root: &Path) -> Result<(PathBuf, PathBuf), Lack> {
+    let node = node::ensure(root)?;
+    let to = node::home(root).join("conformance");
+    let log = root.join("target/ci/conformance-install.log");
+    node::install(&root.join("conformance/suite"), &to, &log)?;
+    let suite = to.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    Ok((node, suite))
+}
+
+/// The server's path; `None` when the crate has no such binary.
+fn build(root: &Path) -> Result<Option<PathBuf>, String> {
+    if !run::has_binary(root, PACKAGE, SERVER)? {
+        return Ok(None);
+    }
+    let mut command = run::cargo(root);
+    command.args(["build", "--locked", "--package", PACKAGE, "--bin", SERVER]);
+    let log = root.join("target/ci/conformance-build.log");
+    let built = run::logged(&mut command, &log, BUILD)?;
+    if !built.ok {
+        return Err(built.complaint("building the server"));
+    }
+    Ok(Some(run::target(root).join("debug").join(SERVER)))
+}
+
+/// Starts the server on a free port and waits until it accepts connections.
+fn start(root: &Path, binary: &Path) -> Result<(Group, String), String> {
+    let port = free_port()?;
+    let log = root.join("target/ci/conformance-server.log");
+    tree::write(&log, b"")?;
+    let file = fs::File::create(&log)
+        .map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+    let mut command = run::command(binary, root);
+    command.args(["--listen", &format!("127.0.0.1:{port}")]);
+    let mut server = Group::spawn(command.stdout(Stdio::null()).stderr(file))?;
+    let until = Instant::now() + START;
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        let ended = server.ended();
+        if ended.is_some() || Instant::now() >= until {
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            return Err(format!(
+                "{SERVER} does not listen on port {port} ({ended:?}); it said:\n{said}"
+            ));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok((server, format!("http://127.0.0.1:{port}/mcp")))
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> Result<u16, String> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|error| format!("no free port on loopback: {error}"))
+}
+
+impl Plan {
+    fn run(mut self) -> Outcome {
+        let mut sum = Tally::default();
+        let mut expected = 0;
+        if let Err(reason) = self.check_scenario() {
+            return Outcome::Broken(reason);
+        }
+        for revision in &self.revisions {
+            match self.run_revision(revision) {
+                Ok((tally, known)) => {
+                    println!("  {revision}: {tally}, {known} expected failures");
+                    sum += tally;
+                    expected += known;
+                }
+                Err(reason) => return Outcome::Broken(reason),
+            }
+        }
+        if let Some(status) = self.server.ended() {
+            println!("  the server did not live to the end: {status}");
+            sum.failed += 1;
+        }
+        let Tally { passed, failed, .. } = sum;
+        println!("conformance: {passed} passed, {failed} failed, {expected} expected failures");
+        Outcome::Done(sum)
+    }
+
+    /// A scenario that no revision has would pass as nothing.
+    fn check_scenario(&self) -> Result<(), String> {
+        let Some(only) = &self.only else {
+            return Ok(());
+        };
+        for revision in &self.revisions {
+            if self.bench.scenarios(revision)?.contains(only) {
+                return Ok(());
+            }
+        }
+        Err(format!(
+            "no scenario `{only}` in {}",
+            self.revisions.join(", ")
+        ))
+    }
+
+    /// Counts of one revision, and how many failed as expected.
+    fn run_revision(&self, revision: &str) -> Result<(Tally, usize), String> {
+        let known = self.bench.scenarios(revision)?;
+        let listed = self.bench.expected.get(revision);
+        let mut tally = Tally::default();
+        for name in listed.into_iter().flat_map(BTreeMap::keys) {
+            if !known.contains(name) {
+                println!(
+                    "    {name} is listed as an expected failure, but the suite has no such scenario"
+                );
+                tally.failed += 1;
+            }
+        }
+        let wanted = |name: &String| self.only.as_ref().is_none_or(|only| only == name);
+        let queue: Mutex<VecDeque<String>> = Mutex::new(known.into_iter().filter(wanted).collect());
+        let verdicts = Mutex::new(BTreeMap::new());
+        thread::scope(|scope| {
+            for _ in 0..self.jobs {
+                scope.spawn(|| {
+                    while let Some(name) = take(&queue) {
+                        let verdict = self.bench.judge(revision, &name);
+                        let mut verdicts = verdicts.lock().unwrap_or_else(|dead| dead.into_inner());
+                        verdicts.insert(name, verdict);
+                    }
+                });
+            }
+        });
+        let mut expected = 0;
+        for (name, verdict) in verdicts.into_inner().unwrap_or_default() {
+            let reason = listed.and_then(|listed| listed.get(&name));
+            match (verdict, reason) {
+                (Verdict::Passed, None) => tally.passed += 1,
+                (Verdict::Passed, Some(_)) => {
+                    println!(
+                        "    {name} passes: remove it from conformance/expected-failures.toml [{revision}]"
+                    );
+                    tally.failed += 1;
+                }
+                (Verdict::Failed(_), Some(_)) => expected += 1,
+                (Verdict::Failed(why), None) => {
+                    println!("    {name} failed\n{why}");
+                    tally.failed += 1;
+                }
+                (Verdict::Unused, _) => tally.skipped += 1,
+            }
+        }
+        Ok((tally, expected))
+    }
+}
+
+fn take(queue: &Mutex<VecDeque<String>>) -> Option<String> {
+    let mut queue = queue.lock().unwrap_or_else(|dead| dead.into_inner());
+    queue.pop_front()
+}
+
+impl Bench {
+    /// Names of a revision's server scenarios: lines `  - NAME …`.
+    fn scenarios(&self, revision: &str) -> Result<Vec<String>, String> {
+        let mut command = run::command(&self.node, &self.root);
+        command.arg(&self.suite);
+        command.args(["list", "--server", "--spec-version", revision]);
+        let text = run::output(&mut command)?;
+        let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
+        let names = names.filter_map(|line| line.split_whitespace().next());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if names.is_empty() {
+            return Err(format!(
+                "the suite lists no scenario for {revision}:\n{text}"
+            ));
+        }
+        Ok(names)
+    }
+
+    fn judge(&self, revision: &str, scenario: &str) -> Verdict {
+        let folder = self
+            .root
+            .join("target/conformance")
+            .join(revision)
+            .join(scenario);
+        let _ = fs::remove_dir_all(&folder);
+        let mut command = run::command(&self.node, &self.root);
+        command.arg(&self.suite).arg("server");
+        command.args(["--url", &self.url, "--scenario", scenario]);
+        command
+            .args(["--spec-version", revision, "-o"])
+            .arg(&folder);
+        match run::logged(&mut command, &folder.join("log.txt"), SCENARIO) {
+            Err(reason) => Verdict::Failed(reason),
+            Ok(finished) => match read_checks(&folder) {
+                Some(checks) => verdict(&checks, finished.ok, &finished.how),
+                None => Verdict::Failed(finished.complaint("      no checks.json")),
+            },
+        }
+    }
+}
+
+/// Every check below a folder; `None` when no scenario came so far.
+fn read_checks(folder: &Path) -> Option<Vec<Value>> {
+    let mut checks = Vec::new();
+    let mut seen = false;
+    for path in tree::files(folder) {
+        if path.ends_with("checks.json") {
+            let text = fs::read_to_string(&path).ok()?;
+            checks.extend(serde_json::from_str::<Vec<Value>>(&text).ok()?);
+            seen = true;
+        }
+    }
+    seen.then_some(checks)
+}
+
+fn verdict(checks: &[Value], exit_ok: bool, how: &str) -> Verdict {
+    let status = |check: &Value| check["status"].as_str().unwrap_or_default().to_owned();
+    let mut complaints = Vec::new();
+    let mut used = false;
+    for check in checks {
+        let id = check["id"].as_str().unwrap_or_default();
+        let status = status(check);
+        if matches!(status.as_str(), "FAILURE" | "WARNING") {
+            let why = check["errorMessage"]
+                .as_str()
+                .or_else(|| check["description"].as_str());
+            let why: String = why.unwrap_or_default().chars().take(300).collect();
+            complaints.push(format!("      {status} {id}: {}", why.replace('\n', " ")));
+        }
+        // Each scenario carries this one, so it alone does not show that the scenario found what it tests.
+        used |= !matches!(status.as_str(), "SKIPPED" | "INFO") && !id.starts_with("wire-schema-");
+    }
+    if complaints.is_empty() && !exit_ok {
+        complaints.push(format!("      the suite: {how}"));
+    }
+    let more = complaints.len().saturating_sub(SHOWN);
+    if more > 0 {
+        complaints.truncate(SHOWN);
+        complaints.push(format!("      and {more} more, in target/conformance"));
+    }
+    if !complaints.is_empty() {
+        Verdict::Failed(complaints.join("\n"))
+    } else if used {
+        Verdict::Passed
+    } else {
+        Verdict::Unused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, verdict};
+    use serde_json::json;
+
+    #[test]
+    fn checks_and_exit_status_decide() {
+        let cases = [
+            (json!([{"id": "a", "status": "SUCCESS"}]), true, "passed"),
+            (json!([{"id": "a", "status": "SUCCESS"}]), false, "failed"),
+            (
+                json!([{"id": "a", "status": "SUCCESS"}, {"id": "b", "status": "WARNING"}]),
+                true,
+                "failed",
+            ),
+            (
+                json!([{"id": "a", "status": "FAILURE", "errorMessage": "x"}]),
+                true,
+                "failed",
+            ),
+            (
+                json!([{"id": "a", "status": "SKIPPED"}, {"id": "wire-schema-valid", "status": "SUCCESS"}]),
+                true,
+                "unused",
+            ),
+            (json!([]), true, "unused"),
+        ];
+        for (checks, exit_ok, expect) in cases {
+            let checks = checks.as_array().cloned().unwrap_or_default();
+            let found = match verdict(&checks, exit_ok, "exit 1") {
+                Verdict::Passed => "passed",
+                Verdict::Failed(_) => "failed",
+                Verdict::Unused => "unused",
+            };
+            assert_eq!(found, expect, "{checks:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask peers`: clients of other makers against the binary. Owns building and the verdict; `peers/` owns the clients.
+
+use std::time::Duration;
+
+use crate::run;
+use crate::tally::{Outcome, Tally};
+use crate::tree;
+
+const BUILD: Duration = Duration::from_secs(1800);
+const RUN: Duration = Duration::from_secs(1800);
+
+/// Builds the binary and drives every peer against it. Arguments go to `peers/run.py`.
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    let root = tree::root();
+    let script = root.join("peers/run.py");
+    if !script.is_file() {
+        return Outcome::Skipped("there is no peers/run.py yet".to_owned());
+    }
+    if run::version("python3", "--version").is_none() {
+        return Outcome::Skipped("python3 is not here".to_owned());
+    }
+    if run::version("npm", "--version").is_none() {
+        return Outcome::Skipped("npm is not here".to_owned());
+    }
+    drive(arguments, &root).unwrap_or_else(Outcome::Broken)
+}
+
+fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String> {
+    let mut build = run::cargo(root);
+    build.args(["build", "--locked", "--package", "polyport-cli"]);
+    let built = run::logged(&mut build, &root.join("target/ci/peers-build.log"), BUILD)?;
+    if !built.ok {
+        return Err(built.complaint("building the binary"));
+    }
+    let mut command = run::command("python3", root);
+    command.args(["peers/run.py", "--bin"]);
+    command.arg(run::target(root).join("debug/polyport"));
+    command.args(["--peers-dir", ".peers", "--matrix", "peers/matrix.toml"]);
+    command.args(arguments).env("PYTHONUNBUFFERED", "1");
+    let finished = run::logged(&mut command, &root.join("target/ci/peers.log"), RUN)?;
+    println!("{}", finished.tail(60));
+    match Tally::from_last_line(&finished.output, "peers") {
+        Some(tally) if finished.ok == (tally.failed == 0) => Ok(Outcome::Done(tally)),
+        _ => Err(format!("peers/run.py: {}", finished.how)),
+    }
+}
