@@ -15,11 +15,11 @@ pub fn add(server: Server) -> Server {
             "test_tool_with_logging",
             "Sends three log messages.",
             |cx: Cx, (): ()| async move {
-                cx.info("Tool execution started");
+                cx.info("begun");
                 sleep(PAUSE).await;
-                cx.info("Tool processing data");
+                cx.info("half done");
                 sleep(PAUSE).await;
-                cx.info("Tool execution completed");
+                cx.info("done");
                 Ok("Three log messages were sent.")
             },
         )
@@ -57,9 +57,7 @@ pub fn add(server: Server) -> Server {
             "test_error_handling",
             "Fails so that the model reads why.",
             |_cx, (): ()| async {
-                Err::<String, _>(ToolError::new(
-                    "This tool intentionally returns an error for testing",
-                ))
+                Err::<String, _>(ToolError::new("This tool fails whenever it is called."))
             },
         )
         .tool(

@@ -11,7 +11,7 @@ pub fn add(server: Server) -> Server {
         .tool(
             "test_simple_text",
             "Answers with a text.",
-            |_cx, (): ()| async { Ok("This is a simple text response for testing.") },
+            |_cx, (): ()| async { Ok("One plain text.") },
         )
         .tool(
             "test_image_content",
@@ -28,9 +28,9 @@ pub fn add(server: Server) -> Server {
             "Answers with a resource.",
             |_cx, (): ()| async {
                 Ok(embedded(
-                    "test://embedded-resource",
+                    "test://embedded",
                     "text/plain",
-                    "This is an embedded resource content.",
+                    "A text inside a result.",
                 ))
             },
         )
@@ -39,13 +39,9 @@ pub fn add(server: Server) -> Server {
             "Answers with a text, a picture and a resource.",
             |_cx, (): ()| async {
                 Ok(vec![
-                    Content::text("Multiple content types test:"),
+                    Content::text("A picture and a resource follow."),
                     Content::image(PICTURE, "image/png"),
-                    embedded(
-                        "test://mixed-content-resource",
-                        "application/json",
-                        r#"{"test":"data","value":123}"#,
-                    ),
+                    embedded("test://mixed", "application/json", r#"{"blocks":3}"#),
                 ])
             },
         )

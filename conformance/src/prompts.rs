@@ -9,9 +9,9 @@ use crate::media::PICTURE;
 
 #[derive(Deserialize, JsonSchema)]
 struct Two {
-    /// First test argument.
+    /// First text to repeat.
     arg1: String,
-    /// Second test argument.
+    /// Second text to repeat.
     arg2: String,
 }
 
@@ -28,30 +28,22 @@ pub fn add(server: Server) -> Server {
         .prompt(
             "test_simple_prompt",
             "Takes no arguments.",
-            |_cx, (): ()| async { Ok("This is a simple prompt for testing.") },
+            |_cx, (): ()| async { Ok("Say hello.") },
         )
         .prompt(
             "test_prompt_with_arguments",
             "Repeats its two arguments.",
-            |_cx, two: Two| async move {
-                Ok(format!(
-                    "Prompt with arguments: arg1='{}', arg2='{}'",
-                    two.arg1, two.arg2
-                ))
-            },
+            |_cx, two: Two| async move { Ok(format!("First {}, then {}.", two.arg1, two.arg2)) },
         )
         .prompt(
             "test_prompt_with_embedded_resource",
             "Carries a resource along.",
             |_cx, place: Place| async move {
-                let resource = embedded(
-                    &place.resource_uri,
-                    "text/plain",
-                    "Embedded resource content for testing.",
-                );
+                let resource =
+                    embedded(&place.resource_uri, "text/plain", "A text inside a prompt.");
                 Ok(PromptReply::new()
                     .user(resource)
-                    .user("Please process the embedded resource above."))
+                    .user("What does the resource say?"))
             },
         )
         .prompt(
@@ -60,7 +52,7 @@ pub fn add(server: Server) -> Server {
             |_cx, (): ()| async {
                 Ok(PromptReply::new()
                     .user(Content::image(PICTURE, "image/png"))
-                    .user("Please analyze the image above."))
+                    .user("Which colour is it?"))
             },
         )
         .completer(Completer::of_prompt(

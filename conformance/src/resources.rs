@@ -15,7 +15,7 @@ pub fn add(server: Server) -> Server {
     server
         .add_resource(
             Resource::new("test://static-text", "static-text", |_cx| async {
-                Ok("This is the content of the static text resource.")
+                Ok("Always the same text.")
             })
             .description("A text that stays the same.")
             .mime_type("text/plain"),
@@ -33,7 +33,7 @@ pub fn add(server: Server) -> Server {
                 "template-data",
                 |_cx, values: BTreeMap<String, String>| async move {
                     let id = values.get("id").map_or("", String::as_str);
-                    Ok(json!({ "id": id, "data": format!("Data for ID: {id}") }).to_string())
+                    Ok(json!({ "id": id, "data": format!("about {id}") }).to_string())
                 },
             )
             .description("Data by id.")

@@ -8,9 +8,9 @@ pub fn add(server: Server) -> Server {
     server
         .add(Tool::raw(
             "json_schema_2020_12_tool",
-            "Takes a person, in JSON Schema 2020-12.",
-            person(),
-            |_cx, person| async move { Ok(format!("Got {}", person.as_str())) },
+            "Takes a parcel, in JSON Schema 2020-12.",
+            parcel(),
+            |_cx, parcel| async move { Ok(format!("Got {}", parcel.as_str())) },
         ))
         .add(Tool::raw(
             "test_x_mcp_header",
@@ -21,29 +21,31 @@ pub fn add(server: Server) -> Server {
 }
 
 /// A schema with every keyword that the suite looks for.
-fn person() -> Value {
+fn parcel() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
+        "properties": {
+            "to": { "$ref": "#/$defs/address" },
+            "from": { "$ref": "#sender" },
+            "grams": { "type": "integer", "minimum": 1 },
+            "express": { "type": "boolean" },
+            "phone": { "type": "string" },
+            "door_code": { "type": "string" },
+        },
+        "allOf": [{ "anyOf": [{ "required": ["to"] }, { "required": ["from"] }] }],
+        "if": { "properties": { "express": { "const": true } }, "required": ["express"] },
+        "then": { "required": ["phone"] },
+        "else": { "not": { "required": ["door_code"] } },
+        "additionalProperties": false,
         "$defs": {
             "address": {
-                "$anchor": "addressDef",
+                "$anchor": "sender",
                 "type": "object",
-                "properties": { "street": { "type": "string" }, "city": { "type": "string" } },
+                "properties": { "town": { "type": "string" }, "street": { "type": "string" } },
+                "required": ["town"],
             },
         },
-        "properties": {
-            "name": { "type": "string" },
-            "address": { "$ref": "#/$defs/address" },
-            "contactMethod": { "type": "string", "enum": ["phone", "email"] },
-            "phone": { "type": "string" },
-            "email": { "type": "string" },
-        },
-        "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
-        "if": { "properties": { "contactMethod": { "const": "phone" } }, "required": ["contactMethod"] },
-        "then": { "required": ["phone"] },
-        "else": { "required": ["email"] },
-        "additionalProperties": false,
     })
 }
 

@@ -329,10 +329,9 @@ fn links() -> Vec<Content> {
 
 /// A WAV file of 800 silent samples.
 fn silence() -> String {
-    use base64::Engine as _;
     let mut wav = b"RIFF\x44\x03\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x20\x03\x00\x00".to_vec();
     wav.resize(wav.len() + 800, 0x80);
-    base64::engine::general_purpose::STANDARD.encode(wav)
+    data_encoding::BASE64.encode(&wav)
 }
 
 fn unix_ms() -> u64 {

@@ -2,7 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
-use http_body_util::BodyExt;
+use std::future::poll_fn;
+use std::pin::Pin;
+
 use polyport_proto::{Blame, Limits};
 
 /// Why a body was not read.
@@ -39,7 +41,7 @@ where
         .min(max);
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let Ok(data) = frame.map_err(|_| Unread::Gone)?.into_data() else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Streamable HTTP on hyper, the serving side: bodies, sessions in flight, the listener. What is decided is in `polyport-proto`.
 //!
 //! # Layout
-//! - [`endpoint`]: one request in, one response out; [`modern`](endpoint) calls stand alone, `legacy` ones have a session.
+//! - [`endpoint`]: one request in, one response out; its `legacy` half holds the sessions.
 //! - `exchange`: what one POST or GET still has to say; `body`: that as an HTTP body.
 //! - [`serve`]: listener, connections, drain.
 //! - [`authorize`]: the hook that says who asks.
@@ -11,7 +11,6 @@ mod body;
 mod collect;
 pub mod endpoint;
 mod exchange;
-mod legacy;
 mod respond;
 pub mod serve;
 

@@ -7,9 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(not(feature = "http2"))]
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::{TokioIo, TokioTimer};
+#[cfg(feature = "http2")]
+use hyper_util::{rt::TokioExecutor, server::conn::auto};
 use polyport_rt::{CancelReason, Ended, Stop};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -153,21 +156,34 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
     // Without it, small answers wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let patience = endpoint.0.service.limits.request_read;
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(256)
-        .keep_alive_interval(Duration::from_secs(30));
     let service = service_fn(move |request| {
         let endpoint = endpoint.clone();
         async move { Ok::<_, Infallible>(endpoint.handle(request).await) }
     });
-    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let io = TokioIo::new(stream);
+    #[cfg(feature = "http2")]
+    let builder = {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(256)
+            .keep_alive_interval(patience);
+        builder
+    };
+    #[cfg(not(feature = "http2"))]
+    let builder = {
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience);
+        builder
+    };
+    let mut serving = std::pin::pin!(builder.serve_connection(io, service));
     let served = tokio::select! {
         biased;
         served = serving.as_mut() => served,

@@ -1,14 +1,13 @@
 //! Cursors of lists: opaque to clients, self-contained for us (server/utilities/pagination).
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::BASE64URL_NOPAD;
 
 /// Longest cursor that is read. A longer one cannot be ours.
 const MAX: usize = 4096;
 
 /// Makes a cursor of a place: the part of a list, and where in it.
 pub fn encode(part: usize, inner: &str) -> String {
-    URL_SAFE_NO_PAD.encode(format!("1.{part}.{inner}"))
+    BASE64URL_NOPAD.encode(format!("1.{part}.{inner}").as_bytes())
 }
 
 /// The place of a cursor that [`encode`] made; none for any other text.
@@ -16,7 +15,7 @@ pub fn decode(cursor: &str) -> Option<(usize, String)> {
     if cursor.len() > MAX {
         return None;
     }
-    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    let text = String::from_utf8(BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?).ok()?;
     let (part, inner) = text.strip_prefix("1.")?.split_once('.')?;
     let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     Some((digits.then(|| part.parse().ok())??, inner.to_owned()))

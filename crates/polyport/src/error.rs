@@ -6,7 +6,7 @@ use std::fmt;
 use polyport_model::Content;
 use polyport_proto::{Code, RpcError};
 
-use crate::server::reply::ToolResult;
+use crate::server::result::ToolResult;
 
 /// A protocol error: the request itself was wrong, or we failed. The client sees it; the model usually does not.
 #[derive(Debug)]

@@ -36,14 +36,16 @@ pub use error::{Fault, ToolError};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
 pub use polyport_proto::{Era, Limits, Revision, Revisions};
-pub use polyport_rt::{BoxFuture, CallError, Caller, CancelReason, Ended, Handler, Service, Stop, Stopper, stop,
+pub use polyport_rt::{
+    BoxFuture, CallError, Caller, CancelReason, Ended, Handler, Service, Stop, Stopper, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::Server;
 pub use server::complete::Completer;
 pub use server::context::Cx;
 pub use server::prompts::{Prompt, PromptReply};
-pub use server::reply::{IntoToolResult, Json, ToolResult};
+pub use server::reply::{IntoToolResult, Json};
 pub use server::resources::{IntoContents, Page, Resource, ResourceSource, Template};
+pub use server::result::ToolResult;
 pub use server::tools::Tool;
 pub use {schemars, serde, serde_json};

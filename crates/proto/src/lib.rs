@@ -13,13 +13,16 @@ pub mod http;
 pub mod limits;
 pub mod outcome;
 pub mod peer;
+mod receipt;
 pub mod revision;
+mod text;
 pub mod throttle;
 
 pub use blame::Blame;
 pub use envelope::{ClientFacts, Envelope, Principal, Remembered};
 pub use limits::Limits;
 pub use outcome::{Code, Outcome, RpcError};
-pub use peer::{Admitted, Asking, Notice, Peer, Receipt, Turn};
+pub use peer::{Admitted, Asking, Notice, Peer, Turn};
 pub use polyport_model::Level;
+pub use receipt::Receipt;
 pub use revision::{Era, Profile, Revision, Revisions};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use polyport::model::{Content, EmbeddedResource, Resource as Listed, ResourceContents};
 use polyport::schemars::{JsonSchema, SchemaGenerator};
 use polyport::serde::Serialize;
@@ -104,7 +103,7 @@ impl<R: Serialize + JsonSchema + ToText> IntoToolResult for Shown<R> {
     }
 
     fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult::structured(&self.0)?.with_text(self.0.to_text()))
+        Ok(ToolResult::structured(&self.0).map_err(Fault::internal)?.with_text(self.0.to_text()))
     }
 }
 
@@ -119,7 +118,7 @@ fn text<R: ToText>(result: R) -> String {
 }
 
 fn medium(result: ReadMediaFileResult) -> Content {
-    let data = STANDARD.encode(&result.bytes);
+    let data = BASE64.encode(&result.bytes);
     match result.medium {
         Medium::Image => Content::image(data, result.mime_type),
         Medium::Audio => Content::audio(data, result.mime_type),
@@ -133,7 +132,7 @@ fn medium(result: ReadMediaFileResult) -> Content {
 fn contents(contents: Contents) -> Vec<ResourceContents> {
     let made = match contents.body {
         Body::Text(text) => ResourceContents::text(contents.uri, text),
-        Body::Blob(bytes) => ResourceContents::blob(contents.uri, STANDARD.encode(bytes)),
+        Body::Blob(bytes) => ResourceContents::blob(contents.uri, BASE64.encode(&bytes)),
     };
     vec![ResourceContents { mime_type: contents.mime_type, ..made }]
 }

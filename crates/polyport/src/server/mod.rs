@@ -22,6 +22,7 @@ pub(crate) mod prompts;
 mod read;
 pub(crate) mod reply;
 pub(crate) mod resources;
+pub(crate) mod result;
 pub(crate) mod tools;
 
 use crate::error::{Fault, ToolError};

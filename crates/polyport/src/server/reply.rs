@@ -11,88 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::result::{Blocks, ToolResult};
 use crate::error::{Fault, FaultKind, ToolError, ToolErrorKind};
 use crate::schema::tool_schema;
-
-/// What a tool gives back.
-#[derive(Clone, Debug, Default)]
-pub struct ToolResult {
-    content: Blocks,
-    structured: Option<Raw>,
-    is_error: bool,
-    meta: Option<Object>,
-}
-
-#[derive(Clone, Debug)]
-enum Blocks {
-    Text(String),
-    Many(Vec<Content>),
-}
-
-impl Default for Blocks {
-    fn default() -> Self {
-        Self::Many(Vec::new())
-    }
-}
-
-impl ToolResult {
-    /// One text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            content: Blocks::Text(text.into()),
-            ..Self::default()
-        }
-    }
-
-    /// Any blocks.
-    pub fn content(content: Vec<Content>) -> Self {
-        Self {
-            content: Blocks::Many(content),
-            ..Self::default()
-        }
-    }
-
-    /// A structured value; clients that read only text get it as JSON text. `value` must serialise.
-    ///
-    /// # Errors
-    /// It does not serialise.
-    pub fn structured(value: &impl Serialize) -> Result<Self, Fault> {
-        let raw = Raw::encode(value).map_err(Fault::internal)?;
-        Ok(Self {
-            content: Blocks::Text(raw.as_str().to_owned()),
-            structured: Some(raw),
-            ..Self::default()
-        })
-    }
-
-    /// The same with blocks of your own instead of the JSON text.
-    #[must_use]
-    pub fn with_content(mut self, content: Vec<Content>) -> Self {
-        self.content = Blocks::Many(content);
-        self
-    }
-
-    /// The same with a text of your own instead of the JSON text.
-    #[must_use]
-    pub fn with_text(mut self, text: impl Into<String>) -> Self {
-        self.content = Blocks::Text(text.into());
-        self
-    }
-
-    /// Marks it as a failure that the model is told of.
-    #[must_use]
-    pub fn as_error(mut self) -> Self {
-        self.is_error = true;
-        self
-    }
-
-    /// Adds `_meta`.
-    #[must_use]
-    pub fn with_meta(mut self, meta: Object) -> Self {
-        self.meta = Some(meta);
-        self
-    }
-}
 
 /// What a tool's function may return.
 pub trait IntoToolResult {
@@ -162,7 +83,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     }
 
     fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult::structured(&self.0)?)
+        Ok(ToolResult::structured(&self.0).map_err(Fault::internal)?)
     }
 }
 

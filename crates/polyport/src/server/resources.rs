@@ -43,8 +43,7 @@ impl IntoContents for &'static str {
 
 impl IntoContents for Vec<u8> {
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Vec<ResourceContents> {
-        use base64::Engine as _;
-        let text = base64::engine::general_purpose::STANDARD.encode(self);
+        let text = data_encoding::BASE64.encode(&self);
         vec![ResourceContents {
             mime_type: mime_type.map(str::to_owned),
             ..ResourceContents::blob(uri, text)
@@ -172,7 +171,10 @@ impl Template {
         Fut: Future<Output = Result<T, Fault>> + Send + 'static,
     {
         let read = reader(move |cx, _uri, values| function(cx, values));
-        Self { read: Some(read), ..Self::of_source(uri_template, name) }
+        Self {
+            read: Some(read),
+            ..Self::of_source(uri_template, name)
+        }
     }
 
     /// A template whose resources a [`ResourceSource`] reads.
@@ -181,7 +183,11 @@ impl Template {
     /// `uri_template` cannot be read.
     pub fn of_source(uri_template: &str, name: impl Into<String>) -> Self {
         let template = UriTemplate::parse(uri_template).unwrap_or_else(|error| panic!("{error}"));
-        Self { listed: ResourceTemplate::new(uri_template, name), template, read: None }
+        Self {
+            listed: ResourceTemplate::new(uri_template, name),
+            template,
+            read: None,
+        }
     }
 }
 

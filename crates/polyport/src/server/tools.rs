@@ -172,7 +172,10 @@ impl Tool {
     ) -> Self {
         let mut schema = schema;
         // Said once is enough: each byte of a definition is paid for in every conversation.
-        if let Some(object) = schema.as_object_mut().filter(|o| o.get("description").is_some_and(|d| *d == description)) {
+        if let Some(object) = schema
+            .as_object_mut()
+            .filter(|o| o.get("description").is_some_and(|d| *d == description))
+        {
             object.shift_remove("description");
         }
         let listed = Listed {

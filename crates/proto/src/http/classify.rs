@@ -10,7 +10,8 @@ use crate::blame::Blame;
 use crate::envelope::Envelope;
 use crate::limits::Limits;
 use crate::outcome::RpcError;
-use crate::peer::{Admitted, Receipt};
+use crate::peer::Admitted;
+use crate::receipt::Receipt;
 use crate::revision::{Era, Revision, Revisions, modern};
 
 /// The head of a request.

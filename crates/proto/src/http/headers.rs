@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use polyport_wire::Params;
 
 use crate::blame::Blame;
-use crate::revision::modern::string;
+use crate::text::string;
 
 /// `Mcp-Session-Id`.
 pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -119,7 +118,7 @@ pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, ()> {
     else {
         return Ok(Cow::Borrowed(text));
     };
-    let bytes = STANDARD.decode(inner).map_err(|_| ())?;
+    let bytes = BASE64.decode(inner.as_bytes()).map_err(|_| ())?;
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ())
 }
 

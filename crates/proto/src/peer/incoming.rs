@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use polyport_wire::{Params, RequestId, splice};
 
-use super::Receipt;
+use crate::receipt::Receipt;
 
 /// Calls by id.
 #[derive(Debug)]

@@ -13,7 +13,9 @@ use crate::blame::Blame;
 use crate::envelope::{Envelope, Remembered};
 use crate::limits::Limits;
 use crate::outcome::{Outcome, RpcError};
-use crate::revision::{Era, Revision, Revisions, legacy, modern};
+use crate::receipt::Receipt;
+use crate::revision::seal::seal;
+use crate::revision::{Revision, Revisions, legacy, modern};
 
 mod asking;
 mod batches;
@@ -22,31 +24,6 @@ mod incoming;
 pub use asking::Asking;
 use batches::Batches;
 use incoming::Incoming;
-
-/// What is needed to answer a request; stays at the edge while the call runs.
-#[derive(Clone, Debug)]
-pub struct Receipt {
-    /// The request's id.
-    pub id: RequestId,
-    /// Its method.
-    pub method: &'static str,
-    /// The revision it is in.
-    pub revision: Revision,
-    /// It is `initialize`, asked of the handler as `server/discover`.
-    pub opening: bool,
-    /// The batch that its answer belongs to.
-    pub batch: Option<u32>,
-}
-
-impl Receipt {
-    /// Writes the answer in the words of the request's revision.
-    pub fn seal(&self, outcome: &Outcome, speaks: Revisions, out: &mut Vec<u8>) {
-        match self.revision.profile().era {
-            Era::Legacy => legacy::seal(self, outcome, out),
-            Era::Modern => modern::seal(self, outcome, speaks, out),
-        }
-    }
-}
 
 /// A request that may be run.
 #[derive(Clone, Debug)]
@@ -304,7 +281,7 @@ impl<C> Peer<C> {
             self.session = None;
         }
         let start = out.len();
-        receipt.seal(outcome, self.speaks, out);
+        seal(receipt, outcome, self.speaks, out);
         self.close_part(receipt.batch, start, out);
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use polyport_model::Level;
 use polyport_wire::{Params, Raw, splice, write};
 
-use super::modern::string;
 use super::{Revision, Revisions};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope, Remembered};
 use crate::outcome::{Code, Outcome, RpcError};
-use crate::peer::Receipt;
+use crate::receipt::Receipt;
+use crate::text::{progress_token, string};
 
 /// Reads `initialize`: which revision it comes to, and who is there.
 ///
@@ -72,12 +72,6 @@ pub fn admit(
         method,
         Envelope::remembered(session.clone(), progress_token(params)),
     ))
-}
-
-/// `_meta.progressToken` where it is a string or a number; anything else is as if it were absent.
-pub(crate) fn progress_token(params: &Params) -> Option<Raw> {
-    let token = params.progress_token()?;
-    matches!(token.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| params.slice(token))
 }
 
 /// Reads `logging/setLevel`.

@@ -8,6 +8,7 @@ use crate::outcome::Code;
 
 pub mod legacy;
 pub mod modern;
+pub mod seal;
 mod v2024_11_05;
 mod v2025_03_26;
 mod v2025_06_18;

@@ -10,8 +10,8 @@ use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope};
 use crate::http::headers::Mirror;
 use crate::outcome::{Code, Outcome, RpcError};
-use crate::peer::Receipt;
-use crate::revision::legacy::progress_token;
+use crate::receipt::Receipt;
+use crate::text::{progress_token, string};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -74,16 +74,6 @@ pub fn admit(
 fn text<'a>(json: Option<&'a str>, key: &'static str) -> Result<Cow<'a, str>, Blame> {
     let json = json.ok_or(Blame::MetaMissing(key))?;
     string(json).ok_or(Blame::MetaInvalid(key))
-}
-
-/// The text of a JSON string; borrowed where it has no escapes.
-pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
-    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        serde_json::from_str::<String>(json).ok().map(Cow::Owned)
-    } else {
-        Some(Cow::Borrowed(inner))
-    }
 }
 
 fn level(json: &str) -> Result<Level, Blame> {

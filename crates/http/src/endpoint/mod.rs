@@ -12,6 +12,7 @@ use polyport_proto::http::classify::Endpoint as Rules;
 use polyport_proto::http::headers::Accepts;
 use polyport_proto::http::{Guard, Head, Mirror, Refusal, Route, Sessions, Verb};
 use polyport_proto::revision::modern;
+use polyport_proto::revision::seal::seal;
 use polyport_proto::{Admitted, Outcome, Principal, Receipt, RpcError};
 use polyport_rt::run::{Begun, begin};
 use polyport_rt::{Call, Clock, Context, Service};
@@ -21,8 +22,10 @@ use crate::authorize::Authorize;
 use crate::body::{Body, CancelOnDrop};
 use crate::collect::{Unread, collect};
 use crate::exchange::{Answer, Exchange, First};
-use crate::legacy::Session;
 use crate::respond;
+use legacy::Session;
+
+mod legacy;
 
 /// How an endpoint is reached.
 #[derive(Clone)]
@@ -234,7 +237,7 @@ impl Endpoint {
         match begin(service, call) {
             Begun::Ready(outcome) => {
                 let mut text = Vec::new();
-                receipt.seal(&outcome, service.speaks, &mut text);
+                seal(&receipt, &outcome, service.speaks, &mut text);
                 exchange.end(&context, modern::status(&outcome), text);
                 self.respond(exchange, accepts, None).await
             }
@@ -244,7 +247,7 @@ impl Endpoint {
                 running.spawn(service, move |outcome| {
                     let mut text = Vec::new();
                     if let Some(outcome) = outcome.as_ref().filter(|_| !context.is_cancelled()) {
-                        receipt.seal(outcome, speaks, &mut text);
+                        seal(&receipt, outcome, speaks, &mut text);
                     }
                     ended.end(&context, outcome.as_ref().map_or(200, modern::status), text);
                 });

@@ -15,8 +15,8 @@ use polyport_rt::run::{Begun, begin};
 use polyport_rt::{Call, CancelReason, Context};
 use polyport_wire::{Kind, Malformed, Message, Raw};
 
+use super::Endpoint;
 use crate::body::Body;
-use crate::endpoint::Endpoint;
 use crate::exchange::Exchange;
 use crate::respond;
 

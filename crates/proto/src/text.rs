@@ -1,0 +1,21 @@
+//! Small readings of JSON text that both codecs and the HTTP headers need.
+
+use std::borrow::Cow;
+
+use polyport_wire::{Params, Raw};
+
+/// The text of a JSON string; borrowed where it has no escapes.
+pub(crate) fn string(json: &str) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str::<String>(json).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+/// `_meta.progressToken` where it is a string or a number; anything else is as if it were absent.
+pub(crate) fn progress_token(params: &Params) -> Option<Raw> {
+    let token = params.progress_token()?;
+    matches!(token.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| params.slice(token))
+}
