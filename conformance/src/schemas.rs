@@ -6,13 +6,13 @@ use polyport::{Server, Tool};
 /// Adds them.
 pub fn add(server: Server) -> Server {
     server
-        .add(Tool::raw(
+        .add_tool(Tool::raw(
             "json_schema_2020_12_tool",
             "Takes a parcel, in JSON Schema 2020-12.",
             parcel(),
             |_cx, parcel| async move { Ok(format!("Got {}", parcel.as_str())) },
         ))
-        .add(Tool::raw(
+        .add_tool(Tool::raw(
             "test_x_mcp_header",
             "Takes a region that is also a header.",
             region(),

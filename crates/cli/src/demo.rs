@@ -140,7 +140,7 @@ pub(crate) fn extend(server: Server) -> Server {
 
 fn plain_tools(server: Server) -> Server {
     server
-        .add(
+        .add_tool(
             Tool::new("add", "Adds two numbers.", |_cx, n: Add| async move {
                 Ok(Json(Sum { sum: n.a + n.b }))
             })
@@ -148,14 +148,14 @@ fn plain_tools(server: Server) -> Server {
             .read_only()
             .open_world(false),
         )
-        .add(
+        .add_tool(
             Tool::new("echo", "Gives back the text.", |_cx, t: Text| async move {
                 Ok(t.text)
             })
             .read_only()
             .open_world(false),
         )
-        .add(
+        .add_tool(
             Tool::new(
                 "fail",
                 "Fails, and says what it is told to.",
@@ -163,13 +163,13 @@ fn plain_tools(server: Server) -> Server {
             )
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new("big", "Gives a long text.", |_cx, b: Big| async move {
                 Ok("0123456789abcdef".repeat(b.bytes / 16 + 1)[..b.bytes].to_owned())
             })
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new(
                 "now",
                 "Tells the time of this machine.",
@@ -177,19 +177,19 @@ fn plain_tools(server: Server) -> Server {
             )
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new("picture", "Gives a picture.", |_cx, (): ()| async {
                 Ok(Content::image(PICTURE, "image/png"))
             })
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new("sound", "Gives a sound.", |_cx, (): ()| async {
                 Ok(Content::audio(silence(), "audio/wav"))
             })
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new(
                 "links",
                 "Gives a link to a resource, and a resource itself.",
@@ -201,7 +201,7 @@ fn plain_tools(server: Server) -> Server {
 
 fn talking_tools(server: Server) -> Server {
     server
-        .add(
+        .add_tool(
             Tool::new("count", "Counts, with progress and log messages.", |cx: polyport::Cx, c: Count| async move {
                 for n in 1..=c.to {
                     if c.delay_ms > 0 {
@@ -214,7 +214,7 @@ fn talking_tools(server: Server) -> Server {
             })
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new("wait", "Waits; can be cancelled.", |cx: polyport::Cx, w: Wait| async move {
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_secs_f64(w.seconds.max(0.0))) => Ok(format!("waited {} s", w.seconds)),
@@ -223,7 +223,7 @@ fn talking_tools(server: Server) -> Server {
             })
             .read_only(),
         )
-        .add(
+        .add_tool(
             Tool::new("whoami", "Tells what the client says of itself.", |cx: polyport::Cx, (): ()| async move {
                 let client = cx.client();
                 Ok(Json(Whoami {

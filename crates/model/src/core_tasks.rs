@@ -1,8 +1,9 @@
-//! Owns tasks as one revision has them in the core (`basic/utilities/tasks`). The extension that
-//! took their place is in `tasks.rs`.
+//! Owns tasks as one revision has them in the core (`basic/utilities/tasks`), and their states, which
+//! the extension took over. The rest of the extension is in `tasks.rs`.
 
 use crate::shape::object;
-use crate::{Cursor, Object, TaskStatus};
+use crate::word::word;
+use crate::{Cursor, Object};
 
 /// In a request's params: the caller wants a task.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +66,36 @@ object!(CoreTask {
     optional meta "_meta",
 });
 
+/// Where a task stands, in the extension and in the core.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum TaskStatus {
+    /// Work goes on.
+    Working,
+    /// It waits for answers.
+    InputRequired,
+    /// It has a result.
+    Completed,
+    /// It has an error.
+    Failed,
+    /// It was given up.
+    Cancelled,
+}
+
+word!(TaskStatus {
+    Working = "working",
+    InputRequired = "input_required",
+    Completed = "completed",
+    Failed = "failed",
+    Cancelled = "cancelled",
+});
+
+impl TaskStatus {
+    /// Whether it will never change again.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
 /// Result of a request that became a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateCoreTaskResult {
@@ -99,3 +130,18 @@ object!(ListCoreTasksResult {
     optional next_cursor "nextCursor",
     optional meta "_meta",
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_states_are_final() {
+        let finals: Vec<_> = TaskStatus::ALL
+            .iter()
+            .filter(|status| status.is_final())
+            .map(TaskStatus::as_str)
+            .collect();
+        assert_eq!(finals, ["completed", "failed", "cancelled"]);
+    }
+}

@@ -219,6 +219,22 @@ object!(ElicitationCompleteParams {
     optional meta "_meta",
 });
 
+/// The user must visit pages first; `data` is a [`UrlElicitationData`].
+pub const CODE_URL_ELICITATION_REQUIRED: i32 = -32042;
+
+/// `data` of [`CODE_URL_ELICITATION_REQUIRED`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UrlElicitationData {
+    /// The pages to visit.
+    pub elicitations: Vec<ElicitUrlParams>,
+    /// Members unknown here.
+    pub extra: Object,
+}
+
+object!(UrlElicitationData {
+    required elicitations "elicitations",
+});
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

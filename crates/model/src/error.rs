@@ -1,13 +1,13 @@
 //! Owns the error object of a failed request, the codes the protocol adds to JSON-RPC, and what
-//! their `data` holds (`basic/index` §Error Codes). Does not decide which revision uses which of
-//! them.
+//! their `data` holds (`basic/index` §Error Codes). The code for a page to visit is in
+//! `elicitation.rs`. Does not decide which revision uses which of them.
 
 use std::fmt;
 
 use polyport_wire::Raw;
 
 use crate::shape::object;
-use crate::{ClientCapabilities, ElicitUrlParams, Object};
+use crate::{ClientCapabilities, Object};
 
 /// Why a request failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,8 +65,6 @@ pub const CODE_MISSING_CLIENT_CAPABILITY: i32 = -32021;
 pub const CODE_UNSUPPORTED_VERSION: i32 = -32022;
 /// There is no such resource (legacy; later the code for bad params).
 pub const CODE_RESOURCE_NOT_FOUND: i32 = -32002;
-/// The user must visit pages first; `data` is a [`UrlElicitationData`].
-pub const CODE_URL_ELICITATION_REQUIRED: i32 = -32042;
 /// The user refused (legacy sampling).
 pub const CODE_USER_REJECTED: i32 = -1;
 
@@ -97,17 +95,4 @@ pub struct UnsupportedVersionData {
 object!(UnsupportedVersionData {
     required supported "supported",
     required requested "requested",
-});
-
-/// `data` of [`CODE_URL_ELICITATION_REQUIRED`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct UrlElicitationData {
-    /// The pages to visit.
-    pub elicitations: Vec<ElicitUrlParams>,
-    /// Members unknown here.
-    pub extra: Object,
-}
-
-object!(UrlElicitationData {
-    required elicitations "elicitations",
 });

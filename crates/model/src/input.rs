@@ -4,11 +4,9 @@
 use polyport_wire::Raw;
 use serde_core::ser::Serialize;
 
+use crate::method::{ELICITATION_CREATE, Method, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
 use crate::shape::object;
-use crate::{
-    CreateMessage, CreateMessageParams, Elicit, ElicitParams, EmptyParams, ListRoots, Method,
-    Object, ResultType,
-};
+use crate::{CreateMessageParams, ElicitParams, EmptyParams, Object, ResultType};
 
 /// A result that asks: the request is to be sent again with answers. At least one of the two
 /// members is there.
@@ -73,9 +71,9 @@ impl InputRequest {
         let empty = Raw::from_static("{}");
         let params = self.params.as_ref().unwrap_or(&empty);
         match &*self.method {
-            CreateMessage::NAME => params.decode().map(Box::new).map(Question::CreateMessage),
-            Elicit::NAME => params.decode().map(Question::Elicit),
-            ListRoots::NAME => params.decode().map(Question::ListRoots),
+            SAMPLING_CREATE_MESSAGE => params.decode().map(Box::new).map(Question::CreateMessage),
+            ELICITATION_CREATE => params.decode().map(Question::Elicit),
+            ROOTS_LIST => params.decode().map(Question::ListRoots),
             _ => return Ok(None),
         }
         .map(Some)
@@ -100,6 +98,7 @@ pub enum Question {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::Elicit;
 
     #[test]
     fn questions_are_decoded_by_their_method() {

@@ -1,11 +1,10 @@
-//! Owns the tasks extension (`io.modelcontextprotocol/tasks`). Tasks as the core once had them are
-//! in `core_tasks.rs`.
+//! Owns the tasks extension (`io.modelcontextprotocol/tasks`). Tasks as the core once had them,
+//! and the states that both have, are in `core_tasks.rs`.
 
 use polyport_wire::Raw;
 
 use crate::shape::object;
-use crate::word::word;
-use crate::{InputRequest, Object, ResultType, RpcError};
+use crate::{InputRequest, Object, ResultType, RpcError, TaskStatus};
 
 /// A call that goes on by itself. Result of a `tools/call` that became a task and of `tasks/get`,
 /// and params of `notifications/tasks`.
@@ -57,36 +56,6 @@ object!(Task {
     optional meta "_meta",
 });
 
-/// Where a task stands, in the extension and in the core.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum TaskStatus {
-    /// Work goes on.
-    Working,
-    /// It waits for answers.
-    InputRequired,
-    /// It has a result.
-    Completed,
-    /// It has an error.
-    Failed,
-    /// It was given up.
-    Cancelled,
-}
-
-word!(TaskStatus {
-    Working = "working",
-    InputRequired = "input_required",
-    Completed = "completed",
-    Failed = "failed",
-    Cancelled = "cancelled",
-});
-
-impl TaskStatus {
-    /// Whether it will never change again.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
-}
-
 /// Params of `tasks/get`, `tasks/cancel` and the core's `tasks/result`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskParams {
@@ -135,15 +104,5 @@ mod tests {
         assert_eq!(serde_json::to_string(&task).unwrap(), text);
         assert!(serde_json::from_str::<Task>(&text.replace(r#","ttlMs":null"#, "")).is_err());
         assert!(serde_json::from_str::<Task>(&text.replace("working", "resting")).is_err());
-    }
-
-    #[test]
-    fn three_states_are_final() {
-        let finals: Vec<_> = TaskStatus::ALL
-            .iter()
-            .filter(|status| status.is_final())
-            .map(TaskStatus::as_str)
-            .collect();
-        assert_eq!(finals, ["completed", "failed", "cancelled"]);
     }
 }

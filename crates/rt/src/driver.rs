@@ -1,7 +1,6 @@
 //! The loop of a line-framed connection: bytes in, calls begun in order, answers out. Not what the messages mean.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn, peer};
@@ -301,6 +300,6 @@ fn wants_reply(message: &Result<Message, Malformed>) -> bool {
 async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => tokio::time::sleep(Duration::MAX).await,
+        None => std::future::pending().await,
     }
 }

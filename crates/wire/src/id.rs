@@ -5,7 +5,7 @@ use std::fmt;
 use serde_core::de::{self, Deserialize, Deserializer, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
-use crate::{text, write};
+use crate::{scalar, text};
 
 /// The id of a request. `1` and `"1"` are two ids; `0` and `""` are ids like any other.
 ///
@@ -41,8 +41,8 @@ impl RequestId {
     /// Appends the JSON text of the id.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Number(number) => write::integer(out, *number),
-            Self::Text(text) => write::string(out, text),
+            Self::Number(number) => scalar::integer(out, *number),
+            Self::Text(text) => scalar::string(out, text),
         }
     }
 }
@@ -53,7 +53,7 @@ impl fmt::Display for RequestId {
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => {
                 let mut json = Vec::with_capacity(text.len() + 2);
-                write::string(&mut json, text);
+                scalar::string(&mut json, text);
                 f.write_str(&String::from_utf8_lossy(&json))
             }
         }

@@ -29,6 +29,7 @@ mod malformed;
 mod message;
 mod params;
 mod raw;
+mod scalar;
 mod scan;
 mod span;
 mod text;

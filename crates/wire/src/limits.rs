@@ -6,7 +6,7 @@
 /// A text beyond a bound is still read to its end, so that the refusal can name the request it refuses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// Containers (arrays and objects) that may be open at once; scalars do not count. Default: 128, so
+    /// Containers (arrays and objects) that may be open at once; scalars do not count. Defaults to 128, so
     /// `[[…]]` with 128 brackets passes and with 129 is refused ([`TooDeep`]). Values above
     /// [`Self::DEPTH_MAX`] count as that. `serde_json` decodes one level less of a whole text, and a
     /// member of a message always lies at least one level deeper, so whatever passes as a member with
@@ -14,10 +14,10 @@ pub struct Limits {
     ///
     /// [`TooDeep`]: crate::MalformedKind::TooDeep
     pub depth: u32,
-    /// Elements of one array or members of one object. Default: 100 000; one more is refused
+    /// Elements of one array or members of one object. Defaults to 100,000; one more is refused
     /// ([`TooManyElements`](crate::MalformedKind::TooManyElements)).
     pub elements: usize,
-    /// Messages in one batch. Default: 100; one more is refused
+    /// Messages in one batch. Defaults to 100; one more is refused
     /// ([`TooManyElements`](crate::MalformedKind::TooManyElements)).
     pub batch: usize,
 }

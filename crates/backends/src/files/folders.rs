@@ -1,4 +1,4 @@
-//! The working folders: opened once, named, and the only way to the disk. Finds the place that a path text means.
+//! The working folders: opened once, named, and the only way to the disk. Not what a path text means in them.
 
 use std::{
     collections::HashSet,
@@ -10,13 +10,8 @@ use cap_std::{ambient_authority, fs::Dir};
 
 use super::{
     FilesError, FolderError, Limits,
-    lexical::{self, Lexical, Refused, Rules},
-    place::{Place, Spot},
-    uri,
+    lexical::{self, Lexical, Rules},
 };
-
-/// Longest path text that is looked at; every system's own bound lies below.
-const LONGEST: usize = 32 * 1024;
 
 /// Folders that the sentence about the working folders names one by one.
 const NAMED: usize = 20;
@@ -95,7 +90,7 @@ impl Folder {
     }
 
     /// What is left of an absolute path below this folder, and how many components lie above.
-    fn below<'a>(&self, parts: &'a [Vec<u8>]) -> Option<(usize, &'a [Vec<u8>])> {
+    pub(crate) fn below<'a>(&self, parts: &'a [Vec<u8>]) -> Option<(usize, &'a [Vec<u8>])> {
         self.prefixes
             .iter()
             .filter(|prefix| {
@@ -164,55 +159,6 @@ impl Folders {
         self.folders.iter().position(|folder| folder.name == name)
     }
 
-    /// The roots of all folders.
-    pub(crate) fn roots(&self) -> Vec<Place<'_>> {
-        (0..self.folders.len())
-            .map(|index| Place::new(self, index, PathBuf::new()))
-            .collect()
-    }
-
-    /// What a path text means: relative to the folder, starting with a folder's name when there are several, absolute
-    /// inside a folder, or a `file://` URI. Nothing is looked up on the disk yet.
-    pub(crate) fn resolve(&self, text: &str) -> Result<Spot<'_>, FilesError> {
-        if self.folders.is_empty() {
-            return Err(FilesError::NoFolders);
-        }
-        if text.len() > LONGEST {
-            return Err(self.missing(text));
-        }
-        let is_uri = uri::is_file_uri(text);
-        let lexical = if is_uri {
-            let bytes = uri::to_bytes(text).map_err(|fault| match fault {
-                uri::Fault::Encoding => {
-                    FilesError::invalid("path", "a `%` in a file URI needs two hexadecimal digits.")
-                }
-                uri::Fault::Elsewhere => self.missing(text),
-            })?;
-            lexical::parse(&bytes, Rules::HERE)
-        } else {
-            lexical::parse(text.as_bytes(), Rules::HERE)
-        };
-        let lexical = lexical.map_err(|refused| match refused {
-            Refused::Nul => FilesError::invalid("path", "a path has no NUL byte."),
-            Refused::Outside => self.missing(text),
-        })?;
-        self.locate(lexical).ok_or_else(|| self.missing(text))
-    }
-
-    /// The same for a resource URI: only `file://` URIs name resources.
-    pub(crate) fn resolve_uri(&self, text: &str) -> Result<Spot<'_>, FilesError> {
-        if !uri::is_file_uri(text) {
-            return Err(self.missing(text));
-        }
-        self.resolve(text).map_err(|error| match error {
-            FilesError::Invalid { problem, .. } => FilesError::Invalid {
-                argument: "uri",
-                problem,
-            },
-            other => other,
-        })
-    }
-
     /// The one answer for what is not there and for what is not allowed.
     pub(crate) fn missing(&self, path: &str) -> FilesError {
         if self.folders.is_empty() {
@@ -242,31 +188,6 @@ impl Folders {
             "The working folders are {}; start paths with one of these names.",
             names.join(", ")
         )
-    }
-
-    fn locate(&self, lexical: Lexical) -> Option<Spot<'_>> {
-        let (index, parts) = match lexical {
-            Lexical::Absolute(parts) => {
-                let (index, (_, below)) = (self.folders.iter().enumerate())
-                    .filter_map(|(index, folder)| Some((index, folder.below(&parts)?)))
-                    .max_by_key(|(_, (depth, _))| *depth)?;
-                (index, below.to_vec())
-            }
-            Lexical::Relative(parts) if !self.are_several() => (0, parts),
-            Lexical::Relative(parts) => {
-                let Some((first, rest)) = parts.split_first() else {
-                    return Some(Spot::Top(self));
-                };
-                let is_first = |folder: &Folder| Rules::HERE.same(folder.name.as_bytes(), first);
-                (self.folders.iter().position(is_first)?, rest.to_vec())
-            }
-        };
-        let names = parts.into_iter().map(lexical::os_name);
-        Some(Spot::At(Place::new(
-            self,
-            index,
-            names.collect::<Option<PathBuf>>()?,
-        )))
     }
 }
 

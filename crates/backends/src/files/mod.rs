@@ -21,6 +21,7 @@ mod place;
 pub mod resources;
 pub mod serve;
 mod show;
+mod spot;
 mod text;
 pub mod uri;
 mod walk;

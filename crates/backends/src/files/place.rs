@@ -13,33 +13,6 @@ use super::{FilesError, Folder, Folders, show, uri};
 /// Where removed files go (a folder at the top of each working folder): in no list and in no search.
 pub(crate) const TRASH: &str = ".polyport-trash";
 
-/// What a path text meant.
-#[derive(Debug)]
-pub(crate) enum Spot<'a> {
-    /// Above several folders, where nothing but their names is.
-    Top(&'a Folders),
-    /// In one of them.
-    At(Place<'a>),
-}
-
-impl<'a> Spot<'a> {
-    /// For operations on one file: the top is a directory.
-    pub(crate) fn place(self) -> Result<Place<'a>, FilesError> {
-        match self {
-            Self::Top(_) => Err(FilesError::IsFolder { path: ".".into() }),
-            Self::At(place) => Ok(place),
-        }
-    }
-
-    /// For operations that walk: the top stands for all folders.
-    pub(crate) fn starts(self) -> Vec<Place<'a>> {
-        match self {
-            Self::Top(folders) => folders.roots(),
-            Self::At(place) => vec![place],
-        }
-    }
-}
-
 /// A path inside one folder. That something is there is not said.
 #[derive(Clone, Debug)]
 pub(crate) struct Place<'a> {
@@ -56,6 +29,13 @@ impl<'a> Place<'a> {
             index,
             below,
         }
+    }
+
+    /// The folders themselves.
+    pub(crate) fn roots(folders: &'a Folders) -> Vec<Self> {
+        (0..folders.iter().len())
+            .map(|index| Self::new(folders, index, PathBuf::new()))
+            .collect()
     }
 
     pub(crate) fn folder(&self) -> &'a Folder {

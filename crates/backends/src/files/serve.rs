@@ -8,7 +8,10 @@ use polyport::schemars::{JsonSchema, SchemaGenerator};
 use polyport::serde::Serialize;
 use polyport::serde::de::DeserializeOwned;
 use polyport::serde_json::Value;
-use polyport::{BoxFuture, Completer, Cx, Fault, IntoToolResult, Json, Page, ResourceSource, Server, Template, Tool, ToolError, ToolResult};
+use polyport::{
+    BoxFuture, Completer, Cx, Fault, IntoToolResult, Json, Page, ResourceSource, Server, Template,
+    Tool, ToolError, ToolResult,
+};
 
 use super::ops::{self, Medium, ReadMediaFileResult, ToText};
 use super::resources::{self, Body, Contents};
@@ -22,41 +25,105 @@ text with search_contents, then read with read_text_file. Nothing can be changed
 pub fn extend(server: Server, folders: Folders) -> Server {
     let folders = Arc::new(folders);
     let server = tools(server, &folders);
-    let server = resources::templates(&folders).into_iter().fold(server, |server, template| {
-        let completes = folders.clone();
-        let pattern = template.uri_template.clone();
-        server
-            .add_template(
-                Template::of_source(&template.uri_template, template.name)
-                    .title("A file")
-                    .description("Any file below the folder, by its path."),
-            )
-            .completer(Completer::of_template(template.uri_template, "path", move |cx, typed, _settled| {
-                let (folders, pattern) = (completes.clone(), pattern.clone());
-                async move {
-                    off_thread(move || resources::complete(&folders, &pattern, &typed, &|| cx.is_cancelled()).map(|c| c.values)).await
-                }
-            }))
-    });
+    let server = resources::templates(&folders)
+        .into_iter()
+        .fold(server, |server, template| {
+            let completes = folders.clone();
+            let pattern = template.uri_template.clone();
+            server
+                .add_template(
+                    Template::of_source(&template.uri_template, template.name)
+                        .title("A file")
+                        .description("Any file below the folder, by its path."),
+                )
+                .completer(Completer::of_template(
+                    template.uri_template,
+                    "path",
+                    move |cx, typed, _settled| {
+                        let (folders, pattern) = (completes.clone(), pattern.clone());
+                        async move {
+                            off_thread(move || {
+                                resources::complete(&folders, &pattern, &typed, &|| {
+                                    cx.is_cancelled()
+                                })
+                                .map(|c| c.values)
+                            })
+                            .await
+                        }
+                    },
+                ))
+        });
     server.resource_source(Files(folders))
 }
 
 fn tools(server: Server, folders: &Arc<Folders>) -> Server {
     let all = folders.clone();
     server
-        .add(tool("list_directory", "List a directory", folders, ops::list_directory, shown))
-        .add(tool("directory_tree", "Show a tree", folders, ops::directory_tree, shown))
-        .add(tool("search_files", "Find files by name", folders, ops::search_files, shown))
-        .add(tool("search_contents", "Search in files", folders, ops::search_contents, shown))
-        .add(tool("read_text_file", "Read a text", folders, ops::read_text_file, text))
-        .add(tool("read_multiple_files", "Read several texts", folders, ops::read_multiple_files, text))
-        .add(tool("read_media_file", "Read a picture or sound", folders, ops::read_media_file, medium))
-        .add(tool("get_file_info", "Describe a file", folders, ops::get_file_info, shown))
-        .add(
-            Tool::new("list_allowed_directories", description::<ops::ListAllowedDirectories>(), move |_cx, _args: ops::ListAllowedDirectories| {
-                let result = ops::list_allowed_directories(&all);
-                async move { Ok(Shown(result)) }
-            })
+        .add_tool(tool(
+            "list_directory",
+            "List a directory",
+            folders,
+            ops::list_directory,
+            shown,
+        ))
+        .add_tool(tool(
+            "directory_tree",
+            "Show a tree",
+            folders,
+            ops::directory_tree,
+            shown,
+        ))
+        .add_tool(tool(
+            "search_files",
+            "Find files by name",
+            folders,
+            ops::search_files,
+            shown,
+        ))
+        .add_tool(tool(
+            "search_contents",
+            "Search in files",
+            folders,
+            ops::search_contents,
+            shown,
+        ))
+        .add_tool(tool(
+            "read_text_file",
+            "Read a text",
+            folders,
+            ops::read_text_file,
+            text,
+        ))
+        .add_tool(tool(
+            "read_multiple_files",
+            "Read several texts",
+            folders,
+            ops::read_multiple_files,
+            text,
+        ))
+        .add_tool(tool(
+            "read_media_file",
+            "Read a picture or sound",
+            folders,
+            ops::read_media_file,
+            medium,
+        ))
+        .add_tool(tool(
+            "get_file_info",
+            "Describe a file",
+            folders,
+            ops::get_file_info,
+            shown,
+        ))
+        .add_tool(
+            Tool::new(
+                "list_allowed_directories",
+                description::<ops::ListAllowedDirectories>(),
+                move |_cx, _args: ops::ListAllowedDirectories| {
+                    let result = ops::list_allowed_directories(&all);
+                    async move { Ok(Shown(result)) }
+                },
+            )
             .title("List the served folders")
             .read_only()
             .open_world(false),
@@ -66,7 +133,13 @@ fn tools(server: Server, folders: &Arc<Folders>) -> Server {
 type Operation<A, R> = fn(&Folders, &A, &dyn Fn() -> bool) -> Result<R, FilesError>;
 
 /// One operation as a tool that blocks on the disk.
-fn tool<A, R, T>(name: &str, title: &str, folders: &Arc<Folders>, operation: Operation<A, R>, show: fn(R) -> T) -> Tool
+fn tool<A, R, T>(
+    name: &str,
+    title: &str,
+    folders: &Arc<Folders>,
+    operation: Operation<A, R>,
+    show: fn(R) -> T,
+) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     R: 'static,
@@ -77,7 +150,10 @@ where
         Ok(result) => Ok(show(result)),
         Err(error) => Err(told(&error)),
     };
-    Tool::blocking(name, description::<A>(), run).title(title).read_only().open_world(false)
+    Tool::blocking(name, description::<A>(), run)
+        .title(title)
+        .read_only()
+        .open_world(false)
 }
 
 /// The sentence for the model. What the system said stays in our log.
@@ -91,7 +167,11 @@ fn told(error: &FilesError) -> ToolError {
 /// The documentation of the arguments is what a model chooses the tool by.
 fn description<A: JsonSchema>() -> String {
     let schema = SchemaGenerator::default().into_root_schema_for::<A>();
-    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+    schema
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A result with a structured form and a text of its own.
@@ -103,7 +183,9 @@ impl<R: Serialize + JsonSchema + ToText> IntoToolResult for Shown<R> {
     }
 
     fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult::structured(&self.0).map_err(Fault::internal)?.with_text(self.0.to_text()))
+        Ok(ToolResult::structured(&self.0)
+            .map_err(Fault::internal)?
+            .with_text(self.0.to_text()))
     }
 }
 
@@ -123,7 +205,10 @@ fn medium(result: ReadMediaFileResult) -> Content {
         Medium::Image => Content::image(data, result.mime_type),
         Medium::Audio => Content::audio(data, result.mime_type),
         Medium::Resource => {
-            let contents = ResourceContents { mime_type: Some(result.mime_type), ..ResourceContents::blob(result.uri, data) };
+            let contents = ResourceContents {
+                mime_type: Some(result.mime_type),
+                ..ResourceContents::blob(result.uri, data)
+            };
             Content::Resource(EmbeddedResource::new(contents))
         }
     }
@@ -134,7 +219,10 @@ fn contents(contents: Contents) -> Vec<ResourceContents> {
         Body::Text(text) => ResourceContents::text(contents.uri, text),
         Body::Blob(bytes) => ResourceContents::blob(contents.uri, BASE64.encode(&bytes)),
     };
-    vec![ResourceContents { mime_type: contents.mime_type, ..made }]
+    vec![ResourceContents {
+        mime_type: contents.mime_type,
+        ..made
+    }]
 }
 
 /// The files as resources.
@@ -144,13 +232,19 @@ impl ResourceSource for Files {
     fn list(&self, cx: Cx, from: Option<String>) -> BoxFuture<Result<Page<Listed>, Fault>> {
         let folders = self.0.clone();
         Box::pin(async move {
-            let page = off_thread(move || resources::list(&folders, from.as_deref(), &|| cx.is_cancelled())).await?;
+            let page = off_thread(move || {
+                resources::list(&folders, from.as_deref(), &|| cx.is_cancelled())
+            })
+            .await?;
             let items = page.resources.into_iter().map(|r| Listed {
                 mime_type: r.mime_type,
                 size: r.size.and_then(|size| i64::try_from(size).ok()),
                 ..Listed::new(r.uri, r.name)
             });
-            Ok(Page { items: items.collect(), next: page.next_cursor })
+            Ok(Page {
+                items: items.collect(),
+                next: page.next_cursor,
+            })
         })
     }
 
@@ -160,14 +254,20 @@ impl ResourceSource for Files {
             if !uri.starts_with("file:") {
                 return Ok(None);
             }
-            off_thread(move || resources::read(&folders, &uri, &|| cx.is_cancelled()).map(contents)).await.map(Some)
+            off_thread(move || resources::read(&folders, &uri, &|| cx.is_cancelled()).map(contents))
+                .await
+                .map(Some)
         })
     }
 }
 
 /// Runs what blocks on the disk elsewhere, and words its failure for the protocol.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> Result<T, FilesError> + Send + 'static) -> Result<T, Fault> {
-    let done = tokio::task::spawn_blocking(work).await.map_err(Fault::internal)?;
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FilesError> + Send + 'static,
+) -> Result<T, Fault> {
+    let done = tokio::task::spawn_blocking(work)
+        .await
+        .map_err(Fault::internal)?;
     done.map_err(|error| match &error {
         FilesError::Missing { path, .. } => Fault::not_found_because(path, error.to_string()),
         FilesError::Failed { source, .. } => Fault::internal(format!("{error}: {source}")),

@@ -14,7 +14,8 @@ use super::{
     ignored::Ignores,
     listing::{self, Entry},
     pace::Pace,
-    place::{Place, Spot},
+    place::Place,
+    spot::Spot,
 };
 
 /// Names of one directory held at a time; a larger directory is read again for the next ones.

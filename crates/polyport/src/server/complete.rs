@@ -125,7 +125,7 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Vec<String>, F
             Of::Template(resource.uri)
         }
         Reference::Resource(resource) => return Err(Fault::not_found(&resource.uri)),
-        _ => {
+        Reference::Unknown(_) => {
             return Err(Fault::invalid_params(
                 "completion/complete: ref must be a ref/prompt or a ref/resource",
             ));

@@ -144,7 +144,7 @@ impl Server {
         self
     }
 
-    /// One more tool, from an async function. For annotations and more see [`Tool`] and [`add`](Self::add).
+    /// One more tool, from an async function. For annotations and more see [`Tool`] and [`add_tool`](Self::add_tool).
     #[must_use]
     pub fn tool<A, T, F, Fut>(
         self,
@@ -158,7 +158,7 @@ impl Server {
         F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        self.add(Tool::new(name, description, function))
+        self.add_tool(Tool::new(name, description, function))
     }
 
     /// One more tool.
@@ -166,7 +166,7 @@ impl Server {
     /// # Panics
     /// Its name is taken, or its schema is not one: faults in the program, found when it starts.
     #[must_use]
-    pub fn add(mut self, tool: Tool) -> Self {
+    pub fn add_tool(mut self, tool: Tool) -> Self {
         let tool = tool.register();
         let taken = self.routes.insert(tool.name.clone(), self.tools.len());
         assert!(taken.is_none(), "there are two tools named {:?}", tool.name);

@@ -173,7 +173,7 @@ async fn both_kinds_of_failure() {
         .tool("needs", "", |_cx, (): ()| async {
             Err::<(), _>(Fault::missing_capability("{\"sampling\":{}}").into())
         })
-        .add(Tool::blocking(
+        .add_tool(Tool::blocking(
             "blocked",
             "",
             |_cx, (): ()| -> Result<String, ToolError> { panic!("secret") },
@@ -287,7 +287,7 @@ async fn d_30_a_schema_written_by_hand() {
     let tool = Tool::raw("raw", "", schema.clone(), |_cx, arguments| async move {
         Ok(arguments.as_str().to_owned())
     });
-    let peer = peer(Server::new("s", "1").add(tool), Revision::V2026_07_28).await;
+    let peer = peer(Server::new("s", "1").add_tool(tool), Revision::V2026_07_28).await;
     let list = peer.request("tools/list", &json!({})).await.unwrap();
     assert_eq!(
         serde_json::to_string(&list["tools"][0]["inputSchema"]).unwrap(),
@@ -322,7 +322,7 @@ fn arguments_are_an_object() {
 #[should_panic(expected = "two tools named")]
 fn names_are_unique() {
     let tool = || Tool::new("twice", "", |_cx, (): ()| async { Ok("") });
-    let _ = Server::new("s", "1").add(tool()).add(tool());
+    let _ = Server::new("s", "1").add_tool(tool()).add_tool(tool());
 }
 
 // req: S-BLOCK
@@ -331,7 +331,7 @@ async fn a_blocking_or_slow_tool_holds_nothing_up() {
     let go = Arc::new(AtomicBool::new(false));
     let seen = go.clone();
     let server = adder()
-        .add(Tool::blocking("block", "", move |_cx, (): ()| {
+        .add_tool(Tool::blocking("block", "", move |_cx, (): ()| {
             while !seen.load(Ordering::SeqCst) {
                 std::thread::yield_now();
             }

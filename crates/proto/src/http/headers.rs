@@ -100,17 +100,21 @@ pub fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
+/// A header value that holds characters or an encoding that it must not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Undecodable;
+
 /// Undoes the encoding of `Mcp-Name` and `Mcp-Param-*`: plain text, or `=?base64?…?=` around UTF-8.
 ///
 /// # Errors
 /// Characters that the header must not hold, or an encoding that does not decode.
-pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, ()> {
+pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, Undecodable> {
     let value = value.as_bytes();
     let text = std::str::from_utf8(value)
-        .map_err(|_| ())?
+        .map_err(|_| Undecodable)?
         .trim_matches([' ', '\t']);
     if !text.bytes().all(|b| (0x20..=0x7e).contains(&b)) {
-        return Err(());
+        return Err(Undecodable);
     }
     let Some(inner) = text
         .strip_prefix("=?base64?")
@@ -118,8 +122,10 @@ pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, ()> {
     else {
         return Ok(Cow::Borrowed(text));
     };
-    let bytes = BASE64.decode(inner.as_bytes()).map_err(|_| ())?;
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ())
+    let bytes = BASE64.decode(inner.as_bytes()).map_err(|_| Undecodable)?;
+    String::from_utf8(bytes)
+        .map(Cow::Owned)
+        .map_err(|_| Undecodable)
 }
 
 /// A tool's argument that is mirrored in a header (`x-mcp-header`, server/tools).
@@ -193,7 +199,7 @@ impl<'a> Mirror<'a> {
             )),
             (Some(name), _) => {
                 let value = decode(self.one(&NAME, "Mcp-Name")?)
-                    .map_err(|()| Blame::HeaderMalformed("Mcp-Name".to_owned()))?;
+                    .map_err(|Undecodable| Blame::HeaderMalformed("Mcp-Name".to_owned()))?;
                 same(value.as_bytes(), &name, "Mcp-Name")
             }
         }
@@ -221,7 +227,8 @@ impl<'a> Mirror<'a> {
                 }
                 (_, _, Some(_)) => return Err(Blame::HeaderMalformed(shown())),
                 (body, Some(value), None) => {
-                    let value = decode(value).map_err(|()| Blame::HeaderMalformed(shown()))?;
+                    let value =
+                        decode(value).map_err(|Undecodable| Blame::HeaderMalformed(shown()))?;
                     if !body.is_some_and(|body| agrees(param.kind, &value, &body)) {
                         return Err(Blame::HeaderMismatch(format!(
                             "{} differs from the body",

@@ -7,14 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Count, FilesError, Folders, Kind, args,
-        glob::Patterns,
-        ignored::Ignores,
-        listing,
-        pace::Pace,
-        place::{Place, Spot},
-        show,
-        walk::Filter,
+        Count, FilesError, Folders, Kind, args, glob::Patterns, ignored::Ignores, listing,
+        pace::Pace, place::Place, show, spot::Spot, walk::Filter,
     },
     ToText, with_notes,
 };
@@ -109,7 +103,7 @@ pub fn directory_tree(
         unopened: 0,
         time_up: false,
     };
-    let path = growth.plant(folders.resolve(&args.path)?)?;
+    let path = growth.plant(Spot::of_path(folders, &args.path)?)?;
     growth.grow()?;
     let notes = growth.notes(folders);
     let mut nodes: Vec<Option<Node>> = growth.nodes.into_iter().map(Some).collect();
@@ -180,7 +174,7 @@ impl<'a> Growth<'a> {
             }
             Spot::Top(folders) => {
                 let (start, ignores) = (Rc::from(Path::new("")), Ignores::default());
-                let roots = folders.roots().into_iter();
+                let roots = Place::roots(folders).into_iter();
                 let numbers = roots
                     .map(|place| self.add(place, Kind::Directory, &start, &ignores, 1))
                     .collect();

@@ -7,12 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{
-        FilesError, Folders, Kind, excerpt, mime,
-        pace::Pace,
-        place::{Place, Spot},
-        show,
-    },
+    super::{FilesError, Folders, Kind, excerpt, mime, pace::Pace, place::Place, show, spot::Spot},
     ToText,
 };
 
@@ -70,7 +65,7 @@ pub fn get_file_info(
 ) -> Result<GetFileInfoResult, FilesError> {
     let pace = Pace::new(folders.limits(), cancelled);
     pace.go_on()?;
-    match folders.resolve(&args.path)? {
+    match Spot::of_path(folders, &args.path)? {
         Spot::Top(_) => Err(FilesError::invalid(
             "path",
             "\".\" stands for all working folders; list_allowed_directories tells about them.",

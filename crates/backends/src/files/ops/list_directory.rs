@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        FilesError, Folders, Kind, args, listing,
-        pace::Pace,
-        place::{Place, Spot},
-        show, uri,
+        FilesError, Folders, Kind, args, listing, pace::Pace, place::Place, show, spot::Spot, uri,
     },
     ToText, with_notes,
 };
@@ -64,7 +61,7 @@ pub fn list_directory(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ListDirectoryResult, FilesError> {
     let pace = Pace::new(folders.limits(), cancelled);
-    let place = match folders.resolve(&args.path)? {
+    let place = match Spot::of_path(folders, &args.path)? {
         Spot::Top(folders) => return Ok(names_of(folders)),
         Spot::At(place) => place,
     };
@@ -152,7 +149,7 @@ fn names_of(folders: &Folders) -> ListDirectoryResult {
 /// An entry's name as it was shown: itself, or a URI of which the last part is the name.
 fn name_of(folders: &Folders, shown: &str) -> OsString {
     if uri::is_file_uri(shown)
-        && let Ok(Spot::At(place)) = folders.resolve(shown)
+        && let Ok(Spot::At(place)) = Spot::of_path(folders, shown)
         && let Some(name) = place.below().file_name()
     {
         return name.to_owned();

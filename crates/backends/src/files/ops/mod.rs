@@ -31,7 +31,7 @@ pub use search_contents::{
 };
 pub use search_files::{FoundPath, SearchFiles, SearchFilesResult, search_files};
 
-use super::{FilesError, Folders, place::Spot, walk::Position};
+use super::{FilesError, Folders, spot::Spot, walk::Position};
 
 /// The form of a result that a model reads as text, short and complete.
 pub trait ToText {
@@ -68,7 +68,7 @@ fn position_after(
             "send the path that the cut answer named, with the same `path`.",
         )
     };
-    let Ok(Spot::At(place)) = folders.resolve(after) else {
+    let Ok(Spot::At(place)) = Spot::of_path(folders, after) else {
         return Err(refused());
     };
     if let Spot::At(start) = spot

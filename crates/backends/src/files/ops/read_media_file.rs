@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{FilesError, Folders, resources},
+    super::{FilesError, Folders, resources, spot::Spot},
     ToText,
 };
 
@@ -53,7 +53,7 @@ pub fn read_media_file(
     args: &ReadMediaFile,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<ReadMediaFileResult, FilesError> {
-    let place = folders.resolve(&args.path)?.place()?;
+    let place = Spot::of_path(folders, &args.path)?.place()?;
     let contents = resources::contents(folders, &place, cancelled)?;
     let bytes = match contents.body {
         resources::Body::Blob(bytes) => bytes,

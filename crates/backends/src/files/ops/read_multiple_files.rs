@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{FilesError, Folders, excerpt::Want, pace::Pace, show},
+    super::{FilesError, Folders, excerpt::Want, pace::Pace, show, spot::Spot},
     ToText, read_text_file,
 };
 
@@ -69,7 +69,7 @@ pub fn read_multiple_files(
             column: 1,
             lines: u64::MAX,
         };
-        let read = (folders.resolve(path).and_then(|spot| spot.place()))
+        let read = (Spot::of_path(folders, path).and_then(|spot| spot.place()))
             .and_then(|place| read_text_file::read(&place, whole, share, folders, &pace));
         files.push(match read {
             Ok(read) => {

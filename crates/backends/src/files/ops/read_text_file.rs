@@ -9,6 +9,7 @@ use super::{
         excerpt::{self, Excerpt, Want},
         pace::Pace,
         place::Place,
+        spot::Spot,
     },
     ToText, with_notes,
 };
@@ -68,7 +69,7 @@ pub fn read_text_file(
 ) -> Result<ReadTextFileResult, FilesError> {
     let pace = Pace::new(folders.limits(), cancelled);
     let want = args.want()?;
-    let place = folders.resolve(&args.path)?.place()?;
+    let place = Spot::of_path(folders, &args.path)?.place()?;
     read(&place, want, folders.limits().text_bytes, folders, &pace)
 }
 

@@ -17,8 +17,9 @@ use super::{
         Count, FilesError, Folders, Kind, args,
         glob::{Pattern, Patterns},
         pace::Pace,
-        place::{Place, Spot},
+        place::Place,
         show,
+        spot::Spot,
         walk::{Filter, Walk},
     },
     ToText, position_after, with_notes,
@@ -133,7 +134,7 @@ pub fn search_contents(
         .map_or(USUAL, Count::as_usize)
         .min(limits.matches);
     let mut grep = Grep::new(matcher, args.context()?, most, limits, &pace);
-    let spot = folders.resolve(&args.path)?;
+    let spot = Spot::of_path(folders, &args.path)?;
     let resumed = args
         .after
         .as_deref()
@@ -194,7 +195,7 @@ fn resume<'a>(
     let (path, line) = after.rsplit_once(':').ok_or_else(refused)?;
     let line = line.parse().map_err(|_| refused())?;
     position_after(folders, spot, Some(path))?;
-    let place = folders.resolve(path)?.place()?;
+    let place = Spot::of_path(folders, path)?.place()?;
     // A file that is gone is no fault: the search goes on behind its place.
     if place.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(refused());

@@ -11,6 +11,7 @@ use super::{
         glob::{Pattern, Patterns},
         pace::Pace,
         show,
+        spot::Spot,
         walk::{Filter, Walk},
     },
     ToText, position_after, with_notes,
@@ -75,7 +76,7 @@ pub fn search_files(
         ignored: args.include_ignored,
         exclude: Patterns::new("excludePatterns", &args.exclude_patterns)?,
     };
-    let spot = folders.resolve(&args.path)?;
+    let spot = Spot::of_path(folders, &args.path)?;
     let after = position_after(folders, &spot, args.after.as_deref())?;
     let mut walk = Walk::new(folders, spot, &filter, after, &pace);
     let mut matches: Vec<FoundPath> = Vec::new();

@@ -60,8 +60,7 @@ pub fn complete(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Completion, FilesError> {
     let pace = Pace::new(folders.limits(), cancelled);
-    let root = folders
-        .roots()
+    let root = Place::roots(folders)
         .into_iter()
         .find(|root| template_of(&root.uri()) == uri_template);
     let Some(root) = root.filter(|_| typed.len() <= LONGEST) else {

@@ -4,7 +4,8 @@ use super::{
     super::{
         FilesError, Folders, Kind, mime,
         pace::Pace,
-        place::Spot,
+        place::Place,
+        spot::Spot,
         walk::{Filter, Found, Walk},
     },
     cursor,
@@ -43,7 +44,7 @@ pub fn list(
     let after = cursor
         .map(|cursor| cursor::decode(folders, cursor))
         .transpose()?;
-    let spot = match folders.roots().as_slice() {
+    let spot = match Place::roots(folders).as_slice() {
         [] => {
             return Ok(Page {
                 resources: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use super::super::{FilesError, Folders, mime, pace::Pace, place::Place, text};
+use super::super::{FilesError, Folders, mime, pace::Pace, place::Place, spot::Spot, text};
 
 /// Bytes asked from the disk between two looks at whether to go on.
 const CHUNK: u64 = 256 * 1024;
@@ -33,7 +33,7 @@ pub fn read(
     uri: &str,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Contents, FilesError> {
-    let place = folders.resolve_uri(uri)?.place()?;
+    let place = Spot::of_uri(folders, uri)?.place()?;
     Ok(Contents {
         uri: uri.to_owned(),
         ..contents(folders, &place, cancelled)?
