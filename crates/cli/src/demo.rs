@@ -204,11 +204,11 @@ fn talking_tools(server: Server) -> Server {
         .add_tool(
             Tool::new("count", "Counts, with progress and log messages.", |cx: polyport::Cx, c: Count| async move {
                 for n in 1..=c.to {
+                    cx.progress_of(f64::from(n), f64::from(c.to), &format!("at {n}"));
+                    cx.info(format!("counted {n}"));
                     if c.delay_ms > 0 {
                         tokio::time::sleep(Duration::from_millis(c.delay_ms)).await;
                     }
-                    cx.progress_of(f64::from(n), f64::from(c.to), &format!("at {n}"));
-                    cx.info(format!("counted {n}"));
                 }
                 Ok(format!("counted to {}", c.to))
             })
