@@ -11,6 +11,7 @@ mod body;
 mod collect;
 pub mod endpoint;
 mod exchange;
+mod patient;
 mod respond;
 pub mod serve;
 

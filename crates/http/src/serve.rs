@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::endpoint::Endpoint;
+use crate::patient::Patient;
 
 /// Why there is nothing to listen on.
 #[derive(Debug)]
@@ -156,11 +157,14 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
     // Without it, small answers wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let patience = endpoint.0.service.limits.request_read;
+    let io = TokioIo::new(Patient::new(
+        stream,
+        endpoint.0.service.limits.response_write,
+    ));
     let service = service_fn(move |request| {
         let endpoint = endpoint.clone();
         async move { Ok::<_, Infallible>(endpoint.handle(request).await) }
     });
-    let io = TokioIo::new(stream);
     #[cfg(feature = "http2")]
     let builder = {
         let mut builder = auto::Builder::new(TokioExecutor::new());

@@ -38,6 +38,8 @@ pub struct Limits {
     pub drain: Duration,
     /// How long a client may take to send the head, and then the body, of an HTTP request. Defaults to 30 seconds each; then 408 or an end.
     pub request_read: Duration,
+    /// How long a client may take nothing of what is written to it over HTTP. Defaults to 60 seconds; then its connection ends.
+    pub response_write: Duration,
     /// HTTP connections open at once. Defaults to 4,096; more wait to be accepted.
     pub connections: usize,
     /// How often an idle stream gets a comment, so that no proxy ends it. Defaults to 15 seconds.
@@ -62,6 +64,7 @@ impl Default for Limits {
             cancel_grace: Duration::from_secs(2),
             drain: Duration::from_secs(10),
             request_read: Duration::from_secs(30),
+            response_write: Duration::from_secs(60),
             connections: 4_096,
             keep_alive: Duration::from_secs(15),
         }

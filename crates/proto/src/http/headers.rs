@@ -93,11 +93,26 @@ pub fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
         && parts.all(|p| {
             p.split_once('=').is_some_and(|(key, value)| {
-                !key.is_empty()
-                    && (!key.eq_ignore_ascii_case("charset")
-                        || value.trim_matches('"').eq_ignore_ascii_case("utf-8"))
+                let value = unquoted(value);
+                is_token(key)
+                    && value.is_some_and(|value| {
+                        !key.eq_ignore_ascii_case("charset") || value.eq_ignore_ascii_case("utf-8")
+                    })
             })
         })
+}
+
+/// The value of a parameter: a token, or what is between quotes, without escapes (RFC 9110 §5.6).
+fn unquoted(value: &str) -> Option<&str> {
+    match value.strip_prefix('"') {
+        Some(rest) => rest.strip_suffix('"').filter(|v| !v.contains(['"', '\\'])),
+        None => Some(value).filter(|v| is_token(v)),
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(allowed)
 }
 
 /// A header value that holds characters or an encoding that it must not.
@@ -334,6 +349,10 @@ mod tests {
             ("application/json;charset=\"utf-8\"", true),
             ("application/json;", false),
             ("application/json, text/plain", false),
+            ("application/json; a=b, text/plain", false),
+            ("application/json; a=\"b, text/plain\"", true),
+            ("application/json; charset =latin1", false),
+            ("application/json; charset=\"utf-8", false),
             ("application/json; charset=latin1", false),
             ("xapplication/json", false),
             ("text/plain", false),

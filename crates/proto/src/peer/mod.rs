@@ -121,7 +121,10 @@ impl<C> Peer<C> {
                 return Turn::Nothing(Some(Blame::from(&malformed)));
             }
             Err(malformed) => {
-                return self.refuse(malformed.id.as_ref(), Blame::from(&malformed), batch, out);
+                // A reply under the id of a call that runs would end that call.
+                let id = malformed.id.as_ref();
+                let id = id.filter(|id| !self.incoming.contains(id));
+                return self.refuse(id, Blame::from(&malformed), batch, out);
             }
         };
         match message.kind() {
@@ -279,6 +282,7 @@ impl<C> Peer<C> {
     pub fn answer(&mut self, receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
         if receipt.opening && matches!(outcome, Outcome::Failed(_)) {
             self.session = None;
+            self.initialized = false;
         }
         let start = out.len();
         seal(receipt, outcome, self.speaks, out);
