@@ -4,10 +4,16 @@
 //!
 //! Every check panics when an invariant is broken, and says which.
 
+pub mod classify;
+pub mod cursor;
+pub mod headers;
 pub mod lines;
 pub mod message;
+pub mod peer;
 pub mod sse;
+pub mod uri_template;
 
+mod head;
 mod oracle;
 
 /// A check of one entrance; it panics when an invariant is broken.
@@ -18,4 +24,9 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("message", message::check),
     ("lines", lines::check),
     ("sse", sse::check),
+    ("headers", headers::check),
+    ("classify", classify::check),
+    ("uri_template", uri_template::check),
+    ("cursor", cursor::check),
+    ("peer", peer::check),
 ];

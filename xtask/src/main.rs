@@ -67,13 +67,13 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "soak",
-        usage: "soak [--minutes N]",
+        usage: "soak [--minutes N] [--seed N]",
         about: "hostile clients for minutes; nothing may grow or hang",
         run: soak::run,
     },
     Verb {
         name: "icount",
-        usage: "icount [--bless]",
+        usage: "icount [--write]",
         about: "instructions and allocations against the committed figures",
         run: icount::run,
     },

@@ -1,7 +1,7 @@
 //! `cargo xtask readme`: the server that README shows compiles, serves stdio and HTTP, and the Inspector lists it.
 //!
 //! The program is README's own text: its first Rust block with a `main`, and its `[dependencies]`, with `polyport` taken
-//! from this tree. For HTTP, the line that ends in `// or: OTHER` is replaced by `OTHER`, as README tells its reader to do.
+//! from this tree. For HTTP it is given an address, as README tells its reader to do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,6 @@ use crate::tree;
 const BUILD: Duration = Duration::from_secs(1800);
 const START: Duration = Duration::from_secs(20);
 const INSPECTOR: Duration = Duration::from_secs(60);
-const SWAP: &str = "// or: ";
 
 /// What README shows.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,13 +42,10 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 
 fn try_out(root: &Path, shown: &Shown) -> Result<Outcome, String> {
     let port = free_port()?;
-    let over_http = with_http(&shown.program, port)
-        .ok_or_else(|| format!("README's server has no line with `{SWAP}`"))?;
     let folder = root.join("target/readme");
     let manifest = manifest(root, shown.dependencies.as_deref());
     tree::write(&folder.join("Cargo.toml"), manifest.as_bytes())?;
     tree::write(&folder.join("src/main.rs"), shown.program.as_bytes())?;
-    tree::write(&folder.join("src/bin/over-http.rs"), over_http.as_bytes())?;
     // The same versions as the tree's own, so that nothing is compiled twice.
     tree::copy_if_changed(&root.join("Cargo.lock"), &folder.join("Cargo.lock"))?;
     let mut command = run::cargo(&folder);
@@ -60,7 +56,7 @@ fn try_out(root: &Path, shown: &Shown) -> Result<Outcome, String> {
     if !built.ok {
         return Err(built.complaint("README's server does not compile"));
     }
-    let binary = |name: &str| run::target(root).join("debug").join(name);
+    let binary = run::target(root).join("debug/readme");
     let mut tally = Tally::one(true);
     let mut step = |name: &str, result: Result<Vec<String>, String>| {
         let result = result.and_then(|tools| match tools.first() {
@@ -73,10 +69,10 @@ fn try_out(root: &Path, shown: &Shown) -> Result<Outcome, String> {
         }
         tally += Tally::one(result.is_ok());
     };
-    step("stdio", over_stdio(root, &binary("readme")));
-    step("http", listen(root, &binary("over-http"), port));
+    step("stdio", over_stdio(root, &binary));
+    step("http", listen(root, &binary, port));
     match inspector(root) {
-        Some(program) => step("inspector", inspect(root, &program, &binary("readme"))),
+        Some(program) => step("inspector", inspect(root, &program, &binary)),
         None => {
             println!("  inspector: skipped, `cargo xtask peers --install-only` installs it");
             tally.skipped += 1;
@@ -130,29 +126,6 @@ fn manifest(root: &Path, dependencies: Option<&str>) -> String {
     )
 }
 
-/// The program with its last line swapped, on this port.
-fn with_http(program: &str, port: u16) -> Option<String> {
-    let mut swapped = false;
-    let lines = program.lines().map(|line| {
-        let Some((_, other)) = line.split_once(SWAP) else {
-            return line.to_owned();
-        };
-        swapped = true;
-        on_port(other, port)
-    });
-    let text: Vec<String> = lines.collect();
-    swapped.then(|| text.join("\n") + "\n")
-}
-
-/// `127.0.0.1:8080` becomes `127.0.0.1:PORT`.
-fn on_port(line: &str, port: u16) -> String {
-    let Some((before, after)) = line.split_once("127.0.0.1:") else {
-        return line.to_owned();
-    };
-    let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("{before}127.0.0.1:{port}{rest}")
-}
-
 fn over_stdio(root: &Path, binary: &Path) -> Result<Vec<String>, String> {
     let mut command = run::command(binary, root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -165,7 +138,8 @@ fn over_stdio(root: &Path, binary: &Path) -> Result<Vec<String>, String> {
 }
 
 fn listen(root: &Path, binary: &Path, port: u16) -> Result<Vec<String>, String> {
-    let _group = Group::spawn(&mut run::command(binary, root))?;
+    let mut command = run::command(binary, root);
+    let _group = Group::spawn(command.arg(format!("127.0.0.1:{port}")))?;
     let url = format!("http://127.0.0.1:{port}/mcp");
     let until = Instant::now() + START;
     loop {
@@ -206,28 +180,17 @@ fn inspect(root: &Path, program: &Path, binary: &Path) -> Result<Vec<String>, St
 
 #[cfg(test)]
 mod tests {
-    use super::{shown, with_http};
+    use super::shown;
 
-    const README: &str = "```toml\n[dependencies]\nserde = \"1\"\n```\n```rust,no_run\nfn main() {\n    a().await // or: b(\"127.0.0.1:8080\").await\n}\n```\n";
+    const README: &str = "```toml\n[dependencies]\nserde = \"1\"\n```\n```rust,no_run\nfn main() {\n    a().await\n}\n```\n";
 
     #[test]
     fn the_program_is_taken_word_for_word() {
         let shown = shown(README).expect("README shows a program");
-        assert_eq!(
-            shown.program,
-            "fn main() {\n    a().await // or: b(\"127.0.0.1:8080\").await\n}\n"
-        );
+        assert_eq!(shown.program, "fn main() {\n    a().await\n}\n");
         assert_eq!(
             shown.dependencies.as_deref(),
             Some("[dependencies]\nserde = \"1\"\n")
         );
-    }
-
-    #[test]
-    fn the_other_last_line_is_swapped_in() {
-        let program = "fn main() {\n    a() // or: b(\"127.0.0.1:8080\")\n}\n";
-        let expect = "fn main() {\nb(\"127.0.0.1:7\")\n}\n";
-        assert_eq!(with_http(program, 7).as_deref(), Some(expect));
-        assert_eq!(with_http("fn main() {}\n", 7), None);
     }
 }

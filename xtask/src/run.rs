@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::tally::{Outcome, Tally};
-use crate::tree;
-
 /// How often a running program is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -152,41 +149,6 @@ pub(crate) fn logged(
         output: String::from_utf8_lossy(&bytes).into_owned(),
         log: log.to_path_buf(),
     })
-}
-
-/// Runs a binary of the bench crate in release and reads its closing line; skipped while there is none of that name.
-pub(crate) fn bench_binary(name: &str, arguments: &[&str], limit: Duration) -> Outcome {
-    const PACKAGE: &str = "polyport-bench";
-    let root = tree::root();
-    let result = has_binary(&root, PACKAGE, name).and_then(|is_there| {
-        if !is_there {
-            return Ok(None);
-        }
-        let mut command = cargo(&root);
-        command.args([
-            "run",
-            "--locked",
-            "--release",
-            "--quiet",
-            "--package",
-            PACKAGE,
-        ]);
-        command.args(["--bin", name, "--"]).args(arguments);
-        let log = root.join("target/ci").join(format!("{name}.log"));
-        logged(&mut command, &log, limit).map(Some)
-    });
-    match result {
-        Err(reason) => Outcome::Broken(reason),
-        Ok(None) => Outcome::Skipped(format!("{PACKAGE} has no binary {name} yet")),
-        Ok(Some(finished)) => {
-            println!("{}", finished.tail(40));
-            match Tally::from_last_line(&finished.output, name) {
-                Some(tally) if finished.ok == (tally.failed == 0) => Outcome::Done(tally),
-                None if finished.ok => Outcome::Done(Tally::one(true)),
-                _ => Outcome::Broken(format!("{name}: {}", finished.how)),
-            }
-        }
-    }
 }
 
 /// Standard output of a command that is quick and has to work.

@@ -14,7 +14,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The command line or the configuration is wrong (exit 2).
+    /// The command line or what it names is wrong (exit 2).
     pub(crate) fn usage(message: impl Display) -> Self {
         Self {
             message: message.to_string(),
@@ -23,12 +23,11 @@ impl Failure {
         }
     }
 
-    /// Something that should not happen (exit 1).
+    /// Something that should not happen, or calls that did not end (exit 1).
     pub(crate) fn unexpected(message: impl Display) -> Self {
         Self {
-            message: message.to_string(),
-            hint: None,
             code: 1,
+            ..Self::usage(message)
         }
     }
 

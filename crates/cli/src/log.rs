@@ -3,24 +3,24 @@
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::ui::{self, Stderr};
+
 /// How much is logged, and how.
 #[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Log, on standard error")]
 pub(crate) struct Log {
-    /// Format of the log on standard error.
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    /// Lines of text, JSON objects, or nothing
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json|off", hide_possible_values = true)]
     log: Format,
-    /// Least severe messages that are logged.
-    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "LEVEL")]
+    /// Least severe level: error, warn, info, debug or trace
+    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "LEVEL", hide_possible_values = true)]
     log_level: Severity,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {
-    /// A line for people.
     Text,
-    /// A JSON object per line.
     Json,
-    /// Nothing.
     Off,
 }
 
@@ -44,12 +44,15 @@ impl Log {
             Severity::Trace => LevelFilter::TRACE,
         };
         let builder = tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
+            .with_writer(|| Stderr)
             .with_max_level(level);
         let begun = match self.log {
             Format::Off => return,
             Format::Text => builder.with_ansi(false).try_init(),
-            Format::Json => builder.json().try_init(),
+            Format::Json => {
+                ui::say_json();
+                builder.json().try_init()
+            }
         };
         // Somebody logs already: nothing to do.
         drop(begun);

@@ -6,6 +6,7 @@ mod failure;
 mod log;
 mod target;
 mod ui;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -17,7 +18,8 @@ use clap::{Parser, Subcommand};
     name = "polyport",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = usage::EXAMPLES
 )]
 struct Cli {
     #[command(subcommand)]
@@ -30,13 +32,15 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    // clap prints usage errors itself and exits with 2.
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(error),
+    };
     let ended = match cli.verb {
         Verb::Serve(serve) => serve.run(),
     };
     match ended {
-        Ok(code) => code,
+        Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }

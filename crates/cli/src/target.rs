@@ -1,5 +1,7 @@
 //! What may stand for a back-end on the command line, read in one place.
 
+use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -10,52 +12,103 @@ use crate::ui;
 pub(crate) enum Target {
     /// The built-in server.
     Demo,
-    /// A folder, as it was named.
-    Folder(PathBuf),
+    /// A folder.
+    Folder {
+        /// As it was named.
+        named: PathBuf,
+        /// Where it really is.
+        path: PathBuf,
+    },
 }
 
 impl Target {
     /// Reads one word.
-    pub(crate) fn parse(word: &str) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// It is no folder that can be looked at.
+    pub(crate) fn parse(word: &OsStr) -> Result<Self, Failure> {
+        let named = Path::new(word);
         if word == "demo" {
-            if Path::new(word).is_dir() {
-                ui::say(
-                    "note: demo is the built-in server; for the folder of that name say ./demo\n",
-                );
-            }
             return Ok(Self::Demo);
         }
-        let path = Path::new(word);
-        match std::fs::metadata(path) {
-            Ok(found) if found.is_dir() => Ok(Self::Folder(path.to_owned())),
-            Ok(_) => {
-                Err(Failure::usage(format!("{word} is a file, not a folder"))
-                    .hint(parent_hint(path)))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                Err(Failure::usage(format!("no permission to look at {word}"))
-                    .hint("run as a user who may, or choose another folder"))
-            }
-            Err(_) => Err(Failure::usage(format!("no such folder: {word}"))
-                .hint("name a folder, or demo for the built-in server")),
+        let shown = ui::path(named);
+        match std::fs::canonicalize(named) {
+            Ok(path) if path.is_dir() => Ok(Self::Folder {
+                named: named.to_owned(),
+                path,
+            }),
+            Ok(_) => Err(
+                Failure::usage(format!("{shown} is not a folder")).hint(format!(
+                    "serve the folder that holds it: polyport serve {}",
+                    ui::path(parent(named))
+                )),
+            ),
+            Err(error) => Err(absent(word, &shown, &error)),
+        }
+    }
+
+    /// Is it the same thing, however it was named?
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder { path, .. }, Self::Folder { path: other, .. }) => path == other,
+            _ => self == other,
         }
     }
 
     /// The folder, if it is one.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
-            Self::Folder(path) => Some(path),
+            Self::Folder { named, .. } => Some(named),
             Self::Demo => None,
+        }
+    }
+
+    /// The word that means it in whatever folder a host starts us.
+    pub(crate) fn word(&self) -> String {
+        match self {
+            Self::Folder { path, .. } => path.display().to_string(),
+            Self::Demo => "demo".to_owned(),
+        }
+    }
+
+    /// A name for it; empty where it has none.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Folder { path, .. } => path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            Self::Demo => "demo".to_owned(),
         }
     }
 }
 
-fn parent_hint(path: &Path) -> String {
-    match path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        Some(parent) => format!(
-            "serve the folder that holds it: polyport serve {}",
-            parent.display()
-        ),
-        None => "serve the folder that holds it: polyport serve .".to_owned(),
+fn absent(word: &OsStr, shown: &str, error: &std::io::Error) -> Failure {
+    let text = word.to_string_lossy();
+    match error.kind() {
+        ErrorKind::PermissionDenied => Failure::usage(format!("no permission to look at {shown}"))
+            .hint("give this user the right to pass the folders above it, or name another folder"),
+        ErrorKind::NotFound if text.contains(':') => {
+            Failure::usage(format!("cannot serve {shown}"))
+                .hint("this version serves folders, and demo, the built-in server")
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            Failure::usage(format!("no such folder: {shown}"))
+                .hint("name a folder, or demo for the built-in server")
+        }
+        _ => Failure::usage(format!("{shown} is no folder that can be opened: {error}")),
+    }
+}
+
+/// A folder that is there and may not be read.
+pub(crate) fn no_permission(shown: &str) -> Failure {
+    Failure::usage(format!("no permission to read the folder {shown}"))
+        .hint("give this user the right to read it, or name another folder")
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }

@@ -1,13 +1,71 @@
 //! What people read: everything but results goes to standard error.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+
+/// Whether standard error carries JSON objects, one on each line.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on what is said is a JSON object, as the lines of the log are.
+pub(crate) fn say_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
 
 /// Writes to standard error. A reader that is gone is no failure.
 pub(crate) fn say(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    let _ = stderr
-        .write_all(text.as_bytes())
-        .and_then(|()| stderr.flush());
+    let _ = if JSON.load(Ordering::Relaxed) {
+        let line =
+            json!({"level": "INFO", "fields": {"message": text.trim_end()}, "target": "polyport"});
+        Stderr.write_all(format!("{line}\n").as_bytes())
+    } else {
+        Stderr.write_all(text.as_bytes())
+    };
+}
+
+/// Standard error as a writer that never fails: nobody may be reading, and that ends no call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().lock().write_all(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A path on one line, so that it can be pasted into a shell where its characters allow it.
+pub(crate) fn path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    if text.chars().any(char::is_control) {
+        return format!("{text:?}");
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// The end of a text that is too wide, which in a path says more than its beginning.
+pub(crate) fn tail(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(length + 1 - width).collect();
+    format!("…{end}")
+}
+
+/// `1 tool`, `1,098 tools`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
 /// A number with its thousands apart, as in 1,098.
@@ -30,12 +88,35 @@ mod tests {
     #[test]
     fn thousands_are_apart() {
         for (n, want) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (1_234_567, "1,234,567"),
+            (0, "0 tools"),
+            (1, "1 tool"),
+            (999, "999 tools"),
+            (1000, "1,000 tools"),
+            (1_234_567, "1,234,567 tools"),
         ] {
-            assert_eq!(thousands(n), want);
+            assert_eq!(count(n, "tool"), want);
+        }
+    }
+
+    #[test]
+    fn paths_can_be_pasted() {
+        for (text, want) in [
+            ("./notes", "./notes"),
+            ("", "''"),
+            ("my notes", "'my notes'"),
+            ("it's", "'it'\\''s'"),
+            ("é", "é"),
+            ("a\u{1b}[2J", "\"a\\u{1b}[2J\""),
+        ] {
+            assert_eq!(path(Path::new(text)), want);
+        }
+    }
+
+    #[test]
+    fn wide_texts_keep_their_end() {
+        for (text, width, want) in [("abc", 3, "abc"), ("abcd", 3, "…cd"), ("äöüß", 2, "…ß")]
+        {
+            assert_eq!(tail(text, width), want);
         }
     }
 }

@@ -91,6 +91,11 @@ impl Exchange {
         self.wake.notify_one();
     }
 
+    /// Leaves an answer for when all calls have ended.
+    pub(crate) fn put(&self, text: Vec<u8>) {
+        self.lock().answer = Some(Answer { status: 200, text });
+    }
+
     /// Ends a stream that has no calls.
     pub(crate) fn close(&self) {
         self.lock().open = 0;
@@ -127,7 +132,7 @@ impl Exchange {
         let mut out = Vec::new();
         state.bytes = 0;
         for (context, note) in state.notes.drain(..) {
-            if !context.is_cancelled() {
+            if !context.is_revoked() {
                 sse::event(&mut out, None, Some("message"), &note);
             }
         }
@@ -149,18 +154,23 @@ impl Exchange {
 }
 
 impl Outlet for Exchange {
-    fn note(&self, context: &Context, message: Vec<u8>) -> bool {
+    fn note(&self, context: &Context, message: Vec<u8>) -> Result<(), Vec<u8>> {
         if !self.streams {
-            return false;
+            // A client that takes no stream is told nothing but the answer.
+            return Ok(());
         }
         let mut state = self.lock();
         if state.notes.len() >= self.max_messages || state.bytes + message.len() > self.max_bytes {
-            return false;
+            return Err(message);
         }
         state.bytes += message.len();
         state.notes.push_back((context.clone(), message));
         drop(state);
         self.wake.notify_one();
-        true
+        Ok(())
+    }
+
+    fn transport(&self) -> &'static str {
+        "http"
     }
 }

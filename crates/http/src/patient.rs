@@ -1,4 +1,5 @@
-//! A connection whose peer must take what is written to it within a time. Reading is bounded by hyper.
+//! A connection whose peer must begin to speak, and take what is written to it, within a time. What it says after that is
+//! bounded by hyper.
 
 use std::future::Future;
 use std::io;
@@ -9,21 +10,31 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream that ends when nothing of what is written is taken for so long.
+/// Bytes after which it is known which version of HTTP a peer speaks (RFC 9113, 3.4); until then nobody but us bounds the wait.
+const PREFACE: usize = 24;
+
+/// A stream that ends when the peer does not say for so long what it speaks, or takes nothing of what is written for so long.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Runs until the first bytes have come.
+    opening: Option<Pin<Box<Sleep>>>,
+    /// How many of the first bytes have not come.
+    missing: usize,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+    /// `opening` bounds the wait for the first bytes, `patience` that for each write.
+    pub(crate) fn new(stream: S, opening: Duration, patience: Duration) -> Self {
         Self {
             stream,
             patience,
             waiting: None,
+            opening: Some(Box::pin(sleep(opening))),
+            missing: PREFACE,
         }
     }
 
@@ -51,7 +62,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let poll = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let Some(opening) = &mut self.opening else {
+            return poll;
+        };
+        if poll.is_pending() {
+            ready!(opening.as_mut().poll(cx));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the client says nothing",
+            )));
+        }
+        self.missing = self.missing.saturating_sub(buf.filled().len() - before);
+        if self.missing == 0 {
+            self.opening = None;
+        }
+        poll
     }
 }
 
@@ -96,10 +123,36 @@ mod tests {
 
     use super::*;
 
+    fn patient<S>(stream: S) -> Patient<S> {
+        Patient::new(stream, Duration::from_secs(20), Duration::from_secs(30))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_says_nothing_is_left() {
+        for said in [&b""[..], &b"PRI * HTTP/2.0"[..]] {
+            let (ours, mut theirs) = tokio::io::duplex(100);
+            theirs.write_all(said).await.unwrap();
+            let mut stream = patient(ours);
+            let begun = tokio::time::Instant::now();
+            let error = stream.read_exact(&mut [0; PREFACE]).await.unwrap_err();
+            assert_eq!(
+                (error.kind(), begun.elapsed().as_secs()),
+                (io::ErrorKind::TimedOut, 20)
+            );
+        }
+        // One that has begun is waited for: hyper bounds the rest.
+        let (ours, mut theirs) = tokio::io::duplex(100);
+        theirs.write_all(&[0; PREFACE]).await.unwrap();
+        let mut stream = patient(ours);
+        stream.read_exact(&mut [0; PREFACE]).await.unwrap();
+        let more = tokio::time::timeout(Duration::from_secs(900), stream.read_u8()).await;
+        assert!(more.is_err(), "{more:?}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_nothing_is_left() {
         let (ours, _theirs) = tokio::io::duplex(10);
-        let mut stream = Patient::new(ours, Duration::from_secs(30));
+        let mut stream = patient(ours);
         let begun = tokio::time::Instant::now();
         let error = stream.write_all(&[0; 100]).await.unwrap_err();
         assert_eq!(
@@ -108,7 +161,7 @@ mod tests {
         );
         // A peer that takes something now and then is waited for.
         let (ours, mut theirs) = tokio::io::duplex(10);
-        let mut stream = Patient::new(ours, Duration::from_secs(30));
+        let mut stream = patient(ours);
         let slow = tokio::spawn(async move {
             let mut taken = 0;
             while taken < 50 {

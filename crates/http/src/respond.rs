@@ -3,7 +3,9 @@
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use polyport_proto::http::Refusal;
+use polyport_proto::http::headers::Accepts;
 use polyport_proto::peer;
+use polyport_wire::sse;
 
 use crate::authorize::Challenge;
 use crate::body::Body;
@@ -13,12 +15,23 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 
 pub(crate) fn json(status: u16, text: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::whole(text));
-    *response.status_mut() =
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = status_code(status);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status == 503 {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+}
+
+/// A reply that is there at once, in the form that the client takes.
+pub(crate) fn reply(status: u16, text: Vec<u8>, accepts: Accepts) -> Response<Body> {
+    if status != 200 || accepts.json {
+        return json(status, text);
+    }
+    let mut event = Vec::with_capacity(text.len() + 32);
+    sse::event(&mut event, None, Some("message"), &text);
+    events(Body::whole(event))
 }
 
 pub(crate) fn events(body: Body) -> Response<Body> {
@@ -35,8 +48,7 @@ pub(crate) fn events(body: Body) -> Response<Body> {
 
 pub(crate) fn empty(status: u16) -> Response<Body> {
     let mut response = Response::new(Body::whole(Vec::new()));
-    *response.status_mut() =
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = status_code(status);
     response
 }
 
@@ -49,18 +61,10 @@ pub(crate) fn refusal(refusal: &Refusal, allow: &'static str) -> Response<Body> 
         }
         None => empty(refusal.status),
     };
-    match refusal.status {
-        405 => {
-            _ = response
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static(allow))
-        }
-        503 => {
-            _ = response
-                .headers_mut()
-                .insert(RETRY_AFTER, HeaderValue::from_static("1"))
-        }
-        _ => {}
+    if refusal.status == 405 {
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static(allow));
     }
     response
 }
@@ -71,4 +75,9 @@ pub(crate) fn challenge(challenge: &Challenge) -> Response<Body> {
         response.headers_mut().insert(WWW_AUTHENTICATE, value);
     }
     response
+}
+
+/// Statuses are our own numbers.
+fn status_code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

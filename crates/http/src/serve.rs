@@ -35,7 +35,7 @@ impl fmt::Display for ListenError {
         match self {
             Self::Insecure(address) => write!(
                 f,
-                "{address} can be reached from other machines and nothing checks who asks: bind to 127.0.0.1, or pass --insecure-listen"
+                "{address} can be reached from other machines and nothing checks who asks: bind to 127.0.0.1, or allow it (polyport serve: --insecure-listen; in a program: the last argument of bind)"
             ),
             Self::Io(address, error) if error.kind() == io::ErrorKind::AddrInUse => {
                 write!(
@@ -123,16 +123,22 @@ impl Bound {
         }
         drop(self.listener);
         self.endpoint.close_streams();
-        let drained = tokio::time::timeout(limits.drain, async {
+        let service = &self.endpoint.0.service;
+        let calls = async {
             while connections.join_next().await.is_some() {}
-        })
-        .await;
+            // A legacy call goes on without its connection.
+            service.idle().await;
+        };
+        let drained = tokio::time::timeout(limits.drain, calls).await;
         let cut = if drained.is_ok() {
             0
         } else {
-            self.endpoint.0.service.running()
+            service.running()
         };
         self.endpoint.end();
+        drop(connections);
+        // What was told to stop may tidy up; after its grace it is dropped.
+        let _ = tokio::time::timeout(limits.cancel_grace * 2, service.idle()).await;
         Ended { cut, broken: false }
     }
 }
@@ -156,11 +162,9 @@ async fn accept(
 async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
     // Without it, small answers wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let patience = endpoint.0.service.limits.request_read;
-    let io = TokioIo::new(Patient::new(
-        stream,
-        endpoint.0.service.limits.response_write,
-    ));
+    let limits = &endpoint.0.service.limits;
+    let patience = limits.request_read;
+    let io = TokioIo::new(Patient::new(stream, patience, limits.response_write));
     let service = service_fn(move |request| {
         let endpoint = endpoint.clone();
         async move { Ok::<_, Infallible>(endpoint.handle(request).await) }

@@ -217,6 +217,12 @@ impl Completion {
     }
 }
 
+impl From<Vec<String>> for Completion {
+    fn from(values: Vec<String>) -> Self {
+        Self::first_of(values)
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

@@ -34,18 +34,7 @@ macro_rules! word {
             }
         }
 
-        impl<'de> ::serde_core::Deserialize<'de> for $name {
-            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
-            where
-                D: ::serde_core::Deserializer<'de>,
-            {
-                use $crate::shape::Key;
-                let Key(text) = ::serde_core::Deserialize::deserialize(deserializer)?;
-                text.parse().map_err(::serde_core::de::Error::custom)
-            }
-        }
-
-        $crate::word::word!(@write $name);
+        $crate::word::word!(@impls $name, |text| text.parse().map_err(::serde_core::de::Error::custom));
     };
 
     ($name:ident { $($variant:ident = $text:literal),* $(,)? } else $other:ident) => {
@@ -68,24 +57,25 @@ macro_rules! word {
             }
         }
 
+        $crate::word::word!(@impls $name, |text| Ok(text.into()));
+    };
+
+    (@impls $name:ident, |$text:ident| $read:expr) => {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
         impl<'de> ::serde_core::Deserialize<'de> for $name {
             fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
             where
                 D: ::serde_core::Deserializer<'de>,
             {
-                use $crate::shape::Key;
-                let Key(text) = ::serde_core::Deserialize::deserialize(deserializer)?;
-                Ok(Self::from(&*text))
-            }
-        }
-
-        $crate::word::word!(@write $name);
-    };
-
-    (@write $name:ident) => {
-        impl ::std::fmt::Display for $name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.pad(self.as_str())
+                let key: $crate::shape::Key<'de> =
+                    ::serde_core::Deserialize::deserialize(deserializer)?;
+                let $text = &*key.0;
+                $read
             }
         }
 

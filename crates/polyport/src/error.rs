@@ -45,9 +45,10 @@ impl Fault {
         Self::rpc(RpcError::resource_error(uri, message))
     }
 
-    /// The client lacks a capability, given as the JSON it would declare, such as `{"sampling":{}}` (-32021 for modern clients).
-    pub fn missing_capability(capability: &str) -> Self {
-        Self::rpc(RpcError::missing_capability(capability))
+    /// The client lacks a capability, as the object that it would have to declare, such as `json!({"sampling": {}})` (-32021 for
+    /// modern clients).
+    pub fn missing_capability(capability: &serde_json::Value) -> Self {
+        Self::rpc(RpcError::missing_capability(&capability.to_string()))
     }
 
     /// We failed. The client gets -32603 with an id; the log has the cause under that id.
@@ -87,6 +88,11 @@ impl ToolError {
     /// Tells the model what went wrong and what to do.
     pub fn new(text: impl Into<String>) -> Self {
         Self(ToolErrorKind::Told(ToolResult::text(text)))
+    }
+
+    /// The same for an error that is no [`std::error::Error`], such as a boxed one: `.map_err(ToolError::from_display)?`.
+    pub fn from_display(error: impl fmt::Display) -> Self {
+        Self::new(error.to_string())
     }
 
     /// Tells it with more than a text.

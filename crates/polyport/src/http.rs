@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use polyport_rt::Ended;
 
+pub use ::http::HeaderMap;
 pub use polyport_http::{Authorize, Bound, Challenge, Config, Endpoint, ListenError, bind};
-pub use polyport_proto::http::Guard;
+pub use polyport_proto::http::{Guard, HeaderParam, ParamKind};
 
 use crate::server::Server;
 

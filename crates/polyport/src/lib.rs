@@ -35,9 +35,12 @@ pub mod uri_template;
 pub use error::{Fault, ToolError};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
-pub use polyport_proto::{Era, Limits, Revision, Revisions};
+pub use polyport_proto::{
+    Code, Envelope, Era, Limits, Notice, Outcome, Principal, Revision, Revisions, RpcError,
+};
 pub use polyport_rt::{
-    BoxFuture, CallError, Caller, CancelReason, Ended, Handler, Service, Stop, Stopper, stop,
+    BoxFuture, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Service, Stop,
+    Stopper, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::Server;

@@ -89,10 +89,7 @@ impl TestPeer {
     /// # Errors
     /// [`CallError`].
     pub async fn request(&self, method: &str, params: &Value) -> Result<Value, CallError> {
-        self.caller
-            .request(method, &params.to_string())
-            .await
-            .map(|raw| value(&raw))
+        self.request_with(method, params, &json!({})).await
     }
 
     /// Any request with members of `_meta`.
@@ -105,8 +102,18 @@ impl TestPeer {
         params: &Value,
         meta: &Value,
     ) -> Result<Value, CallError> {
-        let meta = meta.to_string();
-        let members = meta.trim_start_matches('{').trim_end_matches('}');
+        let (mut params, mut members) = (params.clone(), meta.clone());
+        // What the test puts into `_meta` itself stands beside what the client has to say there.
+        if let Some(own) = params.as_object_mut().and_then(|p| p.remove("_meta"))
+            && let (Some(members), Value::Object(own)) = (members.as_object_mut(), own)
+        {
+            members.extend(own);
+        }
+        let members = members.to_string();
+        let members = members
+            .strip_prefix('{')
+            .and_then(|m| m.strip_suffix('}'))
+            .unwrap_or_default();
         self.caller
             .request_with(method, &params.to_string(), members)
             .await

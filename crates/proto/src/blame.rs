@@ -27,6 +27,15 @@ pub enum Blame {
         /// Which member.
         member: &'static str,
     },
+    /// `clientInfo` and `capabilities` are longer than [`Limits::client_facts_bytes`](crate::Limits::client_facts_bytes).
+    ClientFactsTooLong {
+        /// The bound, in bytes.
+        limit: usize,
+    },
+    /// More is being received at once than [`Limits::bodies_bytes`](crate::Limits::bodies_bytes).
+    TooManyBytes,
+    /// A modern request within a batch, which its revision does not have.
+    ModernInBatch,
     /// A JSON array where the revision has no batches.
     BatchNotSpoken,
     /// `initialize` within a batch.
@@ -109,6 +118,7 @@ impl Blame {
             },
             Self::UnknownMethod(_) => Code::MethodNotFound,
             Self::BadLevel(_)
+            | Self::ClientFactsTooLong { .. }
             | Self::BadInitialize { .. }
             | Self::MetaMissing(_)
             | Self::MetaInvalid(_) => Code::InvalidParams,
@@ -130,7 +140,7 @@ impl Blame {
             Self::TooManyStreams => 409,
             Self::TooLong { .. } => 413,
             Self::MediaType => 415,
-            Self::TooManyCalls { .. } | Self::TooManySessions => 503,
+            Self::TooManyBytes | Self::TooManyCalls { .. } | Self::TooManySessions => 503,
             _ => 400,
         }
     }
@@ -164,6 +174,14 @@ impl fmt::Display for Blame {
             }
             Self::AlreadyInitialized => f.write_str("Already initialized: one initialize per session"),
             Self::BadInitialize { member } => write!(f, "initialize: {member} is missing or has the wrong type"),
+            Self::ClientFactsTooLong { limit } => write!(
+                f,
+                "initialize: clientInfo and capabilities together are longer than the limit of {limit} bytes"
+            ),
+            Self::TooManyBytes => f.write_str("Too much is being received at once: retry later, or send less"),
+            Self::ModernInBatch => {
+                f.write_str("A request of this protocol revision stands alone: send it outside the batch")
+            }
             Self::BatchNotSpoken => f.write_str("Batches are not part of this protocol revision: send one message at a time"),
             Self::InitializeInBatch => f.write_str("initialize must not be part of a batch"),
             Self::DuplicateId => f.write_str("The id belongs to a request that is still running: use another one"),

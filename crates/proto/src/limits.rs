@@ -11,6 +11,12 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Depth, elements per container and messages per batch. Defaults to 128, 100,000 and 100; beyond, the message is refused.
     pub json: polyport_wire::Limits,
+    /// Bytes of what a legacy client says of itself in `initialize` (`clientInfo` and `capabilities`), which a session keeps. Defaults
+    /// to 64 KiB; more is refused.
+    pub client_facts_bytes: usize,
+    /// Bytes of HTTP bodies above 64 KiB that are held at once, from all clients. Defaults to 256 MiB; beyond, a request is refused
+    /// with 503.
+    pub bodies_bytes: usize,
     /// Calls that one connection or session may have running. Defaults to 256; one more is refused at once.
     pub calls_per_session: usize,
     /// Calls that may run in the whole server. Defaults to 4,096; one more is refused at once, over HTTP with 503.
@@ -51,6 +57,8 @@ impl Default for Limits {
         Self {
             message_bytes: 16 << 20,
             json: polyport_wire::Limits::default(),
+            client_facts_bytes: 64 << 10,
+            bodies_bytes: 256 << 20,
             calls_per_session: 256,
             calls: 4_096,
             sessions: 10_000,

@@ -2,7 +2,7 @@
 //! Not how that looks on the wire of a transport: see [`Outlet`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,8 +38,14 @@ impl Call {
 
 /// Where an edge takes the notifications of a call.
 pub trait Outlet: Send + Sync + 'static {
-    /// Takes one message, without framing. False: no room, the message was left out.
-    fn note(&self, context: &Context, message: Vec<u8>) -> bool;
+    /// Takes one message, without framing.
+    ///
+    /// # Errors
+    /// There is no room; the message comes back.
+    fn note(&self, context: &Context, message: Vec<u8>) -> Result<(), Vec<u8>>;
+
+    /// The name of the transport, for our own log.
+    fn transport(&self) -> &'static str;
 }
 
 /// Why a call is no longer wanted.
@@ -66,6 +72,8 @@ struct Inner {
     outlet: Arc<dyn Outlet>,
     /// [`RUNNING`], [`OVER`], or 2 and more: cancelled, with the reason.
     state: AtomicU8,
+    /// Nothing of this call may be sent any more, even if it has ended.
+    revoked: AtomicBool,
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
@@ -87,6 +95,7 @@ impl Context {
             envelope,
             outlet,
             state: AtomicU8::new(RUNNING),
+            revoked: AtomicBool::new(false),
             cancelled: Notify::new(),
             said: Mutex::new(None),
         };
@@ -130,8 +139,7 @@ impl Context {
         params.push(b'}');
         let text = notification("notifications/progress", &params);
         if said.progress.admit(said.clock.now()) {
-            said.held_back = None;
-            self.0.outlet.note(self, text);
+            said.held_back = self.0.outlet.note(self, text).err();
         } else {
             said.held_back = Some(text);
         }
@@ -160,9 +168,15 @@ impl Context {
             return;
         }
         if let Some(note) = said.take_left_out() {
-            self.0.outlet.note(self, note);
+            // Without room for it the message itself has none either, and is counted below.
+            let _ = self.0.outlet.note(self, note);
         }
-        if !self.0.outlet.note(self, log_message(level, logger, data)) {
+        if self
+            .0
+            .outlet
+            .note(self, log_message(level, logger, data))
+            .is_err()
+        {
             said.left_out += 1;
         }
     }
@@ -201,9 +215,10 @@ impl Context {
         }
     }
 
-    /// Ends the wish for this call; nothing it says is sent any more. A call that is over stays as it is.
+    /// Ends the wish for this call; nothing of it is sent any more, not even what it has said already.
     pub fn cancel(&self, reason: CancelReason) {
         let said = self.said();
+        self.0.revoked.store(true, Ordering::Release);
         let code = 2 + reason as u8;
         let changed = self
             .0
@@ -214,6 +229,11 @@ impl Context {
         if changed {
             self.0.cancelled.notify_waiters();
         }
+    }
+
+    /// Was it cancelled, be it after its end? Then what waits to be sent for it is left out.
+    pub fn is_revoked(&self) -> bool {
+        self.0.revoked.load(Ordering::Acquire)
     }
 
     /// Ends what may be said: whatever comes later is left out. Gives back what was held back and goes before the result.
@@ -234,6 +254,16 @@ impl Context {
             .into_iter()
             .chain(said.held_back.take())
             .collect()
+    }
+
+    /// Are both the surroundings of one call?
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The name of the transport by which it came.
+    pub(crate) fn transport(&self) -> &'static str {
+        self.0.outlet.transport()
     }
 
     fn state(&self) -> u8 {

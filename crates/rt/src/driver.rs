@@ -20,7 +20,7 @@ const FLUSH_AT: usize = 64 << 10;
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ended {
-    /// Calls that were still running when the drain was over, and were cut.
+    /// Calls that were still running when the drain was over, or whose answers nobody took until then.
     pub cut: usize,
     /// The reader of our output was gone.
     pub broken: bool,
@@ -49,22 +49,16 @@ pub async fn drive(
         outbox: Arc::new(Outbox::new(&service.limits)),
         out: Vec::new(),
         open: true,
+        unread: false,
+        ended: false,
         stop,
         deadline: None,
     };
-    let broken = driver.run(reader, writer).await.is_err();
-    let cut = driver.peer.abandon();
-    let reason = if driver.stop.is_stopped() {
-        CancelReason::Shutdown
-    } else {
-        CancelReason::Disconnected
-    };
-    for context in &cut {
-        context.cancel(reason);
-    }
+    let ran = driver.run(reader, writer).await;
+    let cut = driver.cut().await;
     Ended {
-        cut: cut.len(),
-        broken,
+        cut: cut.max(usize::from(matches!(ran, Err(Unwritten::Stuck)))),
+        broken: matches!(ran, Err(Unwritten::Gone)),
     }
 }
 
@@ -77,32 +71,64 @@ struct Driver<'a> {
     /// The input has not ended and we have not been told to stop.
     open: bool,
     stop: Stop,
+    /// Something was read that has not been looked at.
+    unread: bool,
+    /// The input has ended; the last line may have no end of its own.
+    ended: bool,
     /// When the drain is over.
     deadline: Option<Instant>,
 }
 
-/// The writer's other end is gone, or took nothing until the deadline.
-struct Broken;
+/// Why what we had to say was not written.
+enum Unwritten {
+    /// The writer's other end is gone.
+    Gone,
+    /// It took nothing until the drain was over.
+    Stuck,
+}
 
 impl Driver<'_> {
     async fn run(
         &mut self,
         reader: &mut (dyn AsyncRead + Unpin + Send),
         writer: &mut (dyn AsyncWrite + Unpin + Send),
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Unwritten> {
         loop {
             match self.next_event(reader).await {
-                Event::Read(Ok(n)) if n > 0 => self.handle_lines(writer).await?,
-                Event::Read(_) => self.handle_end(),
+                Event::Read(read) => self.handle_read(read),
                 Event::Outbox => self.handle_outbox(),
                 Event::Stop => self.close(),
                 Event::Deadline => return Ok(()),
             }
-            self.flush(writer).await?;
+            self.handle_lines(reader, writer).await?;
             if !self.open && self.peer.in_flight() == 0 {
                 return Ok(());
             }
         }
+    }
+
+    /// Tells the calls that still run that nobody waits, and lets them tidy up for their grace. How many there were.
+    async fn cut(&mut self) -> usize {
+        let cut = self.peer.abandon();
+        let reason = if self.stop.is_stopped() {
+            CancelReason::Shutdown
+        } else {
+            CancelReason::Disconnected
+        };
+        for context in &cut {
+            context.cancel(reason);
+        }
+        let mut left = cut.len();
+        let ends = async {
+            while left > 0 {
+                self.outbox.filled().await;
+                let ended = |item: &Item| matches!(item, Item::Done(context, ..) if cut.iter().any(|c| c.is(context)));
+                left -= self.outbox.take().iter().filter(|item| ended(item)).count();
+            }
+        };
+        // A call that does not end in its grace is dropped, and says so at once.
+        let _ = tokio::time::timeout(self.service.limits.cancel_grace * 2, ends).await;
+        cut.len()
     }
 
     async fn next_event(&mut self, reader: &mut (dyn AsyncRead + Unpin + Send)) -> Event {
@@ -116,17 +142,30 @@ impl Driver<'_> {
         }
     }
 
+    /// Takes in all that was read; what is read while an answer is written comes at once after it.
     async fn handle_lines(
         &mut self,
+        reader: &mut (dyn AsyncRead + Unpin + Send),
         writer: &mut (dyn AsyncWrite + Unpin + Send),
-    ) -> Result<(), Broken> {
-        while let Some(line) = self.lines.next_line() {
-            self.handle_line(line);
-            if self.out.len() > FLUSH_AT {
-                self.flush(writer).await?;
+    ) -> Result<(), Unwritten> {
+        loop {
+            while let Some(line) = self.lines.next_line() {
+                self.handle_line(line);
+                if self.out.len() > FLUSH_AT {
+                    self.flush(reader, writer).await?;
+                }
+            }
+            if std::mem::take(&mut self.ended)
+                && let Some(line) = self.lines.finish()
+            {
+                self.handle_line(line);
+            }
+            self.unread = false;
+            self.flush(reader, writer).await?;
+            if !self.unread {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     fn handle_line(&mut self, line: Line) {
@@ -139,11 +178,12 @@ impl Driver<'_> {
         }
     }
 
-    fn handle_end(&mut self) {
-        if let Some(line) = self.lines.finish() {
-            self.handle_line(line);
+    fn handle_read(&mut self, read: std::io::Result<usize>) {
+        self.unread = true;
+        if !matches!(read, Ok(n) if n > 0) {
+            self.ended = true;
+            self.close();
         }
-        self.close();
     }
 
     fn close(&mut self) {
@@ -184,7 +224,7 @@ impl Driver<'_> {
                 context.cancel(CancelReason::Client);
                 self.end_line(start);
             }
-            Turn::Notice(notice) => self.service.handler.notice_dyn(notice),
+            Turn::Notice(notice) => self.service.notice(notice),
             Turn::Nothing(blame) => {
                 if let Some(blame) = blame {
                     tracing::debug!(%blame, "message ignored");
@@ -212,7 +252,7 @@ impl Driver<'_> {
                 let (id, outbox) = (receipt.id.clone(), self.outbox.clone());
                 self.peer.track(receipt, context.clone());
                 running.spawn(self.service, move |outcome| {
-                    outbox.done(&context, id, outcome)
+                    outbox.done(context, id, outcome)
                 });
             }
         }
@@ -227,14 +267,15 @@ impl Driver<'_> {
     fn handle_outbox(&mut self) {
         for item in self.outbox.take() {
             match item {
-                Item::Note(context, _) if context.is_cancelled() => {}
-                Item::Note(_, note) | Item::Held(note) => self.line(&note),
-                Item::Done(id, Some(outcome)) => {
+                // Its id may belong to another call by now.
+                Item::Note(context, _) | Item::Done(context, ..) if context.is_revoked() => {}
+                Item::Note(_, note) => self.line(&note),
+                Item::Done(_, id, Some(outcome)) => {
                     let start = self.out.len();
                     self.peer.finish(&id, &outcome, &mut self.out);
                     self.end_line(start);
                 }
-                Item::Done(_, None) => {}
+                Item::Done(_, _, None) => {}
             }
         }
     }
@@ -264,29 +305,30 @@ impl Driver<'_> {
         self.out.push(b'\n');
     }
 
-    async fn flush(&mut self, writer: &mut (dyn AsyncWrite + Unpin + Send)) -> Result<(), Broken> {
-        if self.out.is_empty() {
-            return Ok(());
-        }
-        let drain = self.service.limits.drain;
-        let mut stop = self.stop.clone();
-        let cut = async {
-            match self.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => {
-                    stop.wait().await;
-                    tokio::time::sleep(drain).await;
-                }
+    /// Writes what has gathered. The input is read meanwhile, within the bound of a message: its end, too, must be heard.
+    async fn flush(
+        &mut self,
+        reader: &mut (dyn AsyncRead + Unpin + Send),
+        writer: &mut (dyn AsyncWrite + Unpin + Send),
+    ) -> Result<(), Unwritten> {
+        let mut written = 0;
+        while written < self.out.len() {
+            let deadline = self.deadline;
+            let room = self.open && self.lines.buffer().len() < self.service.limits.message_bytes;
+            tokio::select! {
+                biased;
+                wrote = writer.write(&self.out[written..]) => match wrote {
+                    Ok(n) if n > 0 => written += n,
+                    _ => return Err(Unwritten::Gone),
+                },
+                read = reader.read_buf(self.lines.buffer()), if room => self.handle_read(read),
+                () = self.stop.wait(), if self.open => self.close(),
+                () = sleep_until(deadline) => return Err(Unwritten::Stuck),
             }
-        };
-        let written = tokio::select! {
-            biased;
-            written = async { writer.write_all(&self.out).await?; writer.flush().await } => written.map_err(|_| Broken),
-            () = cut => Err(Broken),
-        };
+        }
         self.out.clear();
         self.out.shrink_to(FLUSH_AT);
-        written
+        writer.flush().await.map_err(|_| Unwritten::Gone)
     }
 }
 

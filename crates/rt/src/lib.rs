@@ -13,6 +13,7 @@ pub mod context;
 pub mod driver;
 pub mod handler;
 pub mod heap;
+mod journal;
 pub mod memory;
 pub mod outbox;
 pub mod run;

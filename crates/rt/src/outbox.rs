@@ -15,10 +15,8 @@ use crate::context::{Context, Outlet};
 pub enum Item {
     /// A notification of a call; left out if that call is cancelled meanwhile.
     Note(Context, Vec<u8>),
-    /// What was held back until the end of a call.
-    Held(Vec<u8>),
-    /// The end of a call; none: it was cancelled.
-    Done(RequestId, Option<Outcome>),
+    /// The end of a call; none: it did not end in the grace of its cancel.
+    Done(Context, RequestId, Option<Outcome>),
 }
 
 /// A bounded queue. Answers are always taken: there are no more of them than calls.
@@ -50,11 +48,14 @@ impl Outbox {
     }
 
     /// The end of a call.
-    pub fn done(&self, context: &Context, id: RequestId, outcome: Option<Outcome>) {
+    pub fn done(&self, context: Context, id: RequestId, outcome: Option<Outcome>) {
         let held = context.finish();
         let mut queue = self.lock();
-        queue.items.extend(held.into_iter().map(Item::Held));
-        queue.items.push_back(Item::Done(id, outcome));
+        let held = held
+            .into_iter()
+            .map(|note| Item::Note(context.clone(), note));
+        queue.items.extend(held);
+        queue.items.push_back(Item::Done(context, id, outcome));
         self.fill(queue);
     }
 
@@ -88,14 +89,18 @@ impl Outbox {
 }
 
 impl Outlet for Outbox {
-    fn note(&self, context: &Context, message: Vec<u8>) -> bool {
+    fn note(&self, context: &Context, message: Vec<u8>) -> Result<(), Vec<u8>> {
         let mut queue = self.lock();
         if queue.items.len() >= self.max_messages || queue.bytes + message.len() > self.max_bytes {
-            return false;
+            return Err(message);
         }
         queue.bytes += message.len();
         queue.items.push_back(Item::Note(context.clone(), message));
         self.fill(queue);
-        true
+        Ok(())
+    }
+
+    fn transport(&self) -> &'static str {
+        "stdio"
     }
 }

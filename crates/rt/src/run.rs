@@ -11,6 +11,7 @@ use polyport_proto::{Outcome, RpcError};
 
 use crate::context::{Call, Context};
 use crate::handler::BoxFuture;
+use crate::journal::Entry;
 use crate::service::Service;
 
 /// A call that has been polled once.
@@ -25,24 +26,42 @@ pub enum Begun {
 pub struct Running {
     future: Guarded,
     context: Context,
+    entry: Option<Entry>,
 }
 
 /// Begins a call.
 pub fn begin(service: &Service, call: Call) -> Begun {
+    let entry = Entry::open(&call);
     let context = call.context.clone();
     let handler = Arc::clone(&service.handler);
     let method = call.method;
     let begun = catch_unwind(AssertUnwindSafe(|| handler.call_dyn(call)));
-    let future = match begun {
-        Ok(future) => future,
-        Err(panic) => return Begun::Ready(panicked(method, &*panic)),
+    let polled = begun.map(|future| {
+        let mut future = Guarded {
+            future: Some(future),
+            method,
+        };
+        // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
+        match Pin::new(&mut future).poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => Ok(outcome),
+            Poll::Pending => Err(future),
+        }
+    });
+    let outcome = match polled {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(future)) => {
+            return Begun::Pending(Running {
+                future,
+                context,
+                entry,
+            });
+        }
+        Err(panic) => panicked(method, &*panic),
     };
-    let mut future = Guarded { future, method };
-    // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
-    match Pin::new(&mut future).poll(&mut TaskContext::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => Begun::Ready(outcome),
-        Poll::Pending => Begun::Pending(Running { future, context }),
+    if let Some(entry) = entry {
+        entry.close(Some(&outcome));
     }
+    Begun::Ready(outcome)
 }
 
 impl Running {
@@ -52,12 +71,19 @@ impl Running {
         let grace = service.limits.cancel_grace;
         tokio::spawn(async move {
             let _counted = counted;
-            let Self { future, context } = self;
+            let Self {
+                future,
+                context,
+                entry,
+            } = self;
             let outcome = tokio::select! {
                 biased;
                 outcome = future => Some(outcome),
                 () = context.cancelled_for(grace) => None,
             };
+            if let Some(entry) = entry {
+                entry.close(outcome.as_ref());
+            }
             done(outcome);
         });
     }
@@ -80,21 +106,44 @@ impl std::fmt::Debug for Running {
     }
 }
 
-/// A future whose panic is an outcome.
+/// A future whose panic is an outcome, also when it panics while it is dropped.
 struct Guarded {
-    future: BoxFuture<Outcome>,
+    future: Option<BoxFuture<Outcome>>,
     method: &'static str,
+}
+
+impl Guarded {
+    fn let_go(&mut self) {
+        let future = self.future.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(future))).is_err() {
+            tracing::error!(method = self.method, "a call panicked while it was dropped");
+        }
+    }
 }
 
 impl Future for Guarded {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
-        let future = &mut self.future;
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-            Ok(poll) => poll,
-            Err(panic) => Poll::Ready(panicked(self.method, &*panic)),
-        }
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        let outcome = match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Outcome::Complete(result))) if !result.is_object() => {
+                internal(self.method, "the handler gave a result that is no object")
+            }
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panic) => panicked(self.method, &*panic),
+        };
+        self.let_go();
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

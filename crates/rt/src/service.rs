@@ -1,10 +1,13 @@
 //! A handler with the bounds and revisions under which it is served, the same on every transport.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use polyport_proto::{Blame, Limits, Revisions};
+use polyport_proto::http::HeaderParam;
+use polyport_proto::{Blame, Limits, Notice, Revisions};
+use tokio::sync::Notify;
 
 use crate::handler::{DynHandler, Handler};
 
@@ -18,6 +21,7 @@ pub struct Service {
     /// Within which bounds.
     pub limits: Arc<Limits>,
     running: Arc<AtomicUsize>,
+    ended: Arc<Notify>,
 }
 
 impl Service {
@@ -33,6 +37,7 @@ impl Service {
             speaks: Revisions::ALL,
             limits: Arc::default(),
             running: Arc::default(),
+            ended: Arc::default(),
         }
     }
 
@@ -68,10 +73,43 @@ impl Service {
         }
     }
 
+    /// Tells the handler of a notification. A panic in it is logged, and the server lives on.
+    pub fn notice(&self, notice: Notice) {
+        let method = notice.method;
+        let told = catch_unwind(AssertUnwindSafe(|| self.handler.notice_dyn(notice)));
+        if told.is_err() {
+            tracing::error!(method, "the handler of notifications panicked");
+        }
+    }
+
+    /// The arguments of a tool that are mirrored in headers. A panic in the handler counts as none, and is logged.
+    pub fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+        catch_unwind(AssertUnwindSafe(|| self.handler.header_params_dyn(tool))).unwrap_or_else(
+            |_| {
+                tracing::error!("the handler panicked over mirrored arguments");
+                None
+            },
+        )
+    }
+
+    /// Waits until no call runs. Only what was not ready at once counts.
+    pub async fn idle(&self) {
+        loop {
+            let ended = self.ended.notified();
+            if self.running() == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     /// Counts a running call until what is given back is dropped.
     pub(crate) fn count(&self) -> Counted {
         self.running.fetch_add(1, Ordering::Relaxed);
-        Counted(self.running.clone())
+        Counted {
+            running: self.running.clone(),
+            ended: self.ended.clone(),
+        }
     }
 }
 
@@ -85,10 +123,15 @@ impl fmt::Debug for Service {
 }
 
 /// One running call.
-pub(crate) struct Counted(Arc<AtomicUsize>);
+pub(crate) struct Counted {
+    running: Arc<AtomicUsize>,
+    ended: Arc<Notify>,
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.ended.notify_waiters();
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{FileType, fstat};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
+use tokio::task::JoinSet;
 
 use crate::driver::{Ended, drive};
 use crate::service::Service;
@@ -31,7 +32,16 @@ pub async fn serve(service: &Service) -> io::Result<Ended> {
 pub async fn serve_until(service: &Service, stop: Stop) -> io::Result<Ended> {
     crate::heap::keep_warm();
     let (mut reader, mut writer) = (input()?, output()?);
-    Ok(drive(service, &mut *reader, &mut *writer, stop).await)
+    let service = service.clone();
+    // As a task it runs on the thread that waits for the descriptors. What the caller blocks on runs on another, and each
+    // message would cost wake-ups between the two. The set ends the task when this future is dropped.
+    let mut driving = JoinSet::new();
+    driving.spawn(async move { drive(&service, &mut *reader, &mut *writer, stop).await });
+    match driving.join_next().await {
+        Some(Ok(ended)) => Ok(ended),
+        Some(Err(failed)) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        _ => Err(io::Error::other("the runtime ended first")),
+    }
 }
 
 /// A stop that SIGTERM and SIGINT say.
@@ -62,9 +72,21 @@ fn input() -> io::Result<Reader> {
     Ok(match kind(&fd)? {
         FileType::Fifo => Box::new(pipe_in(fd)?),
         FileType::Socket => Box::new(socket(fd)?),
-        // A terminal or a file cannot be waited for: tokio reads it on a thread.
-        _ => Box::new(tokio::io::stdin()),
+        // A terminal or a file cannot be waited for.
+        _ => Box::new(read_on_thread(fd)?),
     })
+}
+
+/// Reads on a thread of its own, into a pipe. A thread of the runtime would hold up its end until the next line comes.
+fn read_on_thread(fd: OwnedFd) -> io::Result<pipe::Receiver> {
+    let (ours, mut theirs) = io::pipe()?;
+    std::thread::Builder::new()
+        .name("stdin".to_owned())
+        .spawn(move || {
+            // The end of either side ends it; there is nobody to tell.
+            let _ = io::copy(&mut std::fs::File::from(fd), &mut theirs);
+        })?;
+    pipe::Receiver::from_owned_fd(ours.into())
 }
 
 fn output() -> io::Result<Writer> {

@@ -23,6 +23,31 @@ fn sse_seeds_hold() {
 }
 
 #[test]
+fn headers_seeds_hold() {
+    replay("headers");
+}
+
+#[test]
+fn classify_seeds_hold() {
+    replay("classify");
+}
+
+#[test]
+fn uri_template_seeds_hold() {
+    replay("uri_template");
+}
+
+#[test]
+fn cursor_seeds_hold() {
+    replay("cursor");
+}
+
+#[test]
+fn peer_seeds_hold() {
+    replay("peer");
+}
+
+#[test]
 fn every_check_has_a_folder_of_seeds() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut folders: Vec<_> = fs::read_dir(corpus())

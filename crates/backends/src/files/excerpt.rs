@@ -209,23 +209,12 @@ impl Reader<'_> {
             let unread = source.peek();
             if unread.is_empty() {
                 if !source.more()? {
-                    let lines = source.lines_passed();
-                    return Err(FilesError::invalid(
-                        "offset",
-                        format!("the file ends with line {lines}."),
-                    ));
+                    return Err(beyond_end(source));
                 }
                 continue;
             }
             let missing = usize::try_from(line - source.line()).unwrap_or(usize::MAX);
-            let ends = unread
-                .iter()
-                .enumerate()
-                .filter(|(_, byte)| **byte == b'\n');
-            let length = ends
-                .map(|(at, _)| at + 1)
-                .nth(missing - 1)
-                .unwrap_or(unread.len());
+            let length = length_of_lines(unread, missing);
             source.consume(length);
             skipped += length as u64;
             if skipped > self.limits.scan_bytes {
@@ -238,11 +227,7 @@ impl Reader<'_> {
         }
         // The line after the last newline is only one if it has a character; in an empty file it is the first all the same.
         if line > 1 && source.peek().is_empty() && !source.more()? {
-            let lines = source.lines_passed();
-            return Err(FilesError::invalid(
-                "offset",
-                format!("the file ends with line {lines}."),
-            ));
+            return Err(beyond_end(source));
         }
         Ok(())
     }
@@ -279,13 +264,7 @@ impl Reader<'_> {
         if column > 1 {
             // Into the middle of a character: go to the next one.
             while source.peek().is_empty() && source.more()? {}
-            let inside = source
-                .peek()
-                .iter()
-                .take(3)
-                .take_while(|byte| text::is_continuation(**byte))
-                .count();
-            source.consume(inside);
+            source.consume(rest_of_character(source.peek()));
         }
         Ok(())
     }
@@ -302,15 +281,7 @@ impl Reader<'_> {
                 }
                 break;
             }
-            let ends = unread
-                .iter()
-                .enumerate()
-                .filter(|(_, byte)| **byte == b'\n');
-            let length = ends
-                .map(|(at, _)| at + 1)
-                .nth(missing - 1)
-                .unwrap_or(unread.len());
-            let length = length.min(self.room + 1 - bytes.len());
+            let length = length_of_lines(unread, missing).min(self.room + 1 - bytes.len());
             let taken = &unread[..length];
             bytes.extend_from_slice(taken);
             missing -= usize::try_from(count_newlines(taken)).unwrap_or(usize::MAX);
@@ -374,6 +345,30 @@ impl Reader<'_> {
     }
 }
 
+fn beyond_end(source: &Source<'_>) -> FilesError {
+    let lines = source.lines_passed();
+    FilesError::invalid("offset", format!("the file ends with line {lines}."))
+}
+
+/// Bytes of the next `lines` lines (at least one) with their ends; of all there are if they are fewer.
+fn length_of_lines(unread: &[u8], lines: usize) -> usize {
+    let ends = unread
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(at, _)| at + 1)
+        .nth(lines - 1)
+        .unwrap_or(unread.len())
+}
+
+/// Bytes at the head that belong to a character that began before.
+fn rest_of_character(bytes: &[u8]) -> usize {
+    let inside = bytes.iter().take(3);
+    inside
+        .take_while(|byte| text::is_continuation(**byte))
+        .count()
+}
+
 /// Where the last `wanted` lines start, and whether the window has that many.
 fn start_of_last_lines(window: &[u8], wanted: usize) -> (usize, bool) {
     let body = window.strip_suffix(b"\n").unwrap_or(window);
@@ -396,11 +391,7 @@ fn first_whole_line(window: &[u8]) -> usize {
         .map(|at| at + 1);
     match newline.filter(|start| *start < window.len()) {
         Some(start) => start,
-        None => window
-            .iter()
-            .take(3)
-            .take_while(|byte| text::is_continuation(**byte))
-            .count(),
+        None => rest_of_character(window),
     }
 }
 

@@ -46,6 +46,16 @@ impl<'a> Place<'a> {
         self.index
     }
 
+    /// Whether another folder, inside this place's one, holds it too: one file is listed once.
+    pub(crate) fn is_in_inner_folder(&self) -> bool {
+        let own = self.folder().path();
+        self.folders.iter().enumerate().any(|(index, other)| {
+            let is_inner =
+                other.path().starts_with(own) && (other.path() != own || index < self.index);
+            index != self.index && is_inner && own.join(&self.below).starts_with(other.path())
+        })
+    }
+
     /// The path below the folder, empty for the folder itself.
     pub(crate) fn below(&self) -> &Path {
         &self.below

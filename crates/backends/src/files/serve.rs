@@ -1,9 +1,13 @@
-//! The files back-end as a part of an MCP server: the operations as tools, the files as resources. Nothing here touches the disk.
+//! The files back-end as a part of an MCP server: the operations as tools, the files as resources. What is done with the disk
+//! stands elsewhere.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use data_encoding::BASE64;
-use polyport::model::{Content, EmbeddedResource, Resource as Listed, ResourceContents};
+use polyport::model::{
+    Completion, Content, EmbeddedResource, Resource as Listed, ResourceContents,
+};
 use polyport::schemars::{JsonSchema, SchemaGenerator};
 use polyport::serde::Serialize;
 use polyport::serde::de::DeserializeOwned;
@@ -21,39 +25,46 @@ use super::{FilesError, Folders};
 pub const INSTRUCTIONS: &str = "files: paths are relative to a served folder, or absolute inside one. Find names with search_files, \
 text with search_contents, then read with read_text_file. Nothing can be changed.";
 
+/// How long files are counted.
+const COUNTING: Duration = Duration::from_millis(250);
+
+/// How many resources there are, and whether there are more: those of the first page. None where it would take long.
+pub fn count_resources(folders: &Folders) -> Option<(usize, bool)> {
+    let begun = Instant::now();
+    let page = resources::list(folders, None, &|| begun.elapsed() > COUNTING).ok()?;
+    Some((page.resources.len(), page.next_cursor.is_some()))
+}
+
 /// Adds the tools, the resources and the completion of paths to a server.
 pub fn extend(server: Server, folders: Folders) -> Server {
     let folders = Arc::new(folders);
-    let server = tools(server, &folders);
-    let server = resources::templates(&folders)
-        .into_iter()
-        .fold(server, |server, template| {
-            let completes = folders.clone();
-            let pattern = template.uri_template.clone();
-            server
-                .add_template(
-                    Template::of_source(&template.uri_template, template.name)
-                        .title("A file")
-                        .description("Any file below the folder, by its path."),
-                )
-                .completer(Completer::of_template(
-                    template.uri_template,
-                    "path",
-                    move |cx, typed, _settled| {
-                        let (folders, pattern) = (completes.clone(), pattern.clone());
-                        async move {
-                            off_thread(move || {
-                                resources::complete(&folders, &pattern, &typed, &|| {
-                                    cx.is_cancelled()
-                                })
-                                .map(|c| c.values)
-                            })
-                            .await
-                        }
-                    },
-                ))
-        });
+    let mut server = tools(server, &folders);
+    for template in resources::templates(&folders) {
+        let listed = Template::of_source(&template.uri_template, template.name)
+            .title("A file")
+            .description("Any file below the folder, by its path.");
+        server = server
+            .add_template(listed)
+            .completer(paths(&folders, template.uri_template));
+    }
     server.resource_source(Files(folders))
+}
+
+/// Completion of the path in one of the templates.
+fn paths(folders: &Arc<Folders>, uri_template: String) -> Completer {
+    let (folders, template) = (folders.clone(), uri_template.clone());
+    Completer::of_template_counted(uri_template, "path", move |cx, typed, _settled| {
+        let (folders, template) = (folders.clone(), template.clone());
+        off_thread(move || {
+            let found = resources::complete(&folders, &template, &typed, &|| cx.is_cancelled())?;
+            Ok(Completion {
+                has_more: Some(found.has_more()),
+                total: i64::try_from(found.total).ok(),
+                values: found.values,
+                ..Completion::default()
+            })
+        })
+    })
 }
 
 fn tools(server: Server, folders: &Arc<Folders>) -> Server {

@@ -7,6 +7,7 @@ mod confinement;
 mod contents;
 mod info;
 mod listing;
+mod mcp;
 mod media;
 mod paths;
 mod reading;

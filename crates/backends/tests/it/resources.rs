@@ -72,6 +72,22 @@ fn every_file_is_on_one_page() {
 }
 
 #[test]
+fn a_file_in_nested_folders_is_listed_once() {
+    let base = fixture(&[("a/b/c.txt", ""), ("a/d.txt", ""), ("ab", ""), ("e", "")]);
+    let root = base.root();
+    for folders in [
+        vec![root.clone(), root.join("a")],
+        vec![root.join("a"), root.clone(), root.join("a")],
+    ] {
+        let folders = Folders::open(folders).unwrap();
+        let page = resources::list(&folders, None, &never).unwrap();
+        let mut names: Vec<_> = page.resources.into_iter().map(|r| r.name).collect();
+        names.sort();
+        assert_eq!(names, ["a/b/c.txt", "a/d.txt", "notes/ab", "notes/e"]);
+    }
+}
+
+#[test]
 fn resources_are_described() {
     let notes = fixture(&[("ü b.md", "12345"), ("noext", "")]);
     let page = resources::list(&notes.folders, None, &never).unwrap();

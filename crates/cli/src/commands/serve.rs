@@ -1,64 +1,63 @@
 //! `polyport serve`: one MCP endpoint over back-ends, on standard input and output or over HTTP.
 
-use std::net::SocketAddr;
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::io::{ErrorKind, IsTerminal};
+use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use polyport::http::{Bound, Config, Endpoint, Guard, ListenError};
-use polyport::{Ended, Era, Revisions, Server, Service};
-use polyport_backends::files::{self, Folders};
+use polyport::{Ended, Era, Limits, Revisions, Server, Service};
+use polyport_backends::files::{self, FolderError, Folders};
 use rustix::fs::{FileType, fstat};
 
 use crate::demo;
 use crate::failure::Failure;
 use crate::log::Log;
-use crate::target::Target;
+use crate::target::{self, Target};
 use crate::ui;
+use entry::Entry;
+use http::Http;
 use start_up::{Reached, StartUp};
 
+mod entry;
+mod http;
 mod start_up;
+mod stop;
 
-/// Where HTTP listens when no address is named; when the port is busy, one of the next.
-const DEFAULT_PORT: u16 = 7400;
-/// How many ports are tried.
-const PORTS: u16 = 20;
-
-/// Serve folders (or the built-in demo) as one MCP server.
-///
-/// Speaks on standard input and output when standard input is a pipe or a socket, as AI hosts start it; otherwise over
-/// HTTP at http://127.0.0.1:7400/mcp. Everything is read-only.
+/// Serve folders, or the built-in demo, as one MCP server
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  polyport serve ./notes\n  polyport serve ./notes ./docs --listen 127.0.0.1:8080\n  polyport serve demo"
-)]
+#[command(after_help = "\
+Without -t or --listen, standard input decides. A pipe or a socket, as AI hosts give it: stdio. A
+terminal, a file or /dev/null: HTTP, at http://127.0.0.1:7400/mcp or the next free port.
+SIGTERM and Ctrl-C let running calls finish; a second one cuts them off. Serving changes no file.
+Exit codes: 0 ended as told, 1 calls were cut off, 2 it could not start.
+
+Examples:
+  polyport serve ./notes                          one folder
+  polyport serve ./notes ./docs --listen 8080     two, at http://127.0.0.1:8080/mcp
+  polyport serve demo                             the built-in server; ./demo is a folder
+  claude mcp add notes -- polyport serve ~/notes  let a host start it")]
 pub(crate) struct Serve {
-    /// Folders, or demo for the built-in server.
+    /// A folder, or demo for the built-in server
     #[arg(required = true, value_name = "BACKEND")]
-    backends: Vec<String>,
-    /// Serve over HTTP on this address.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<SocketAddr>,
-    /// Transport; otherwise it is told by standard input.
-    #[arg(short, long, value_enum, value_name = "TRANSPORT")]
+    backends: Vec<OsString>,
+    /// How clients talk to it
+    #[arg(
+        short,
+        long,
+        value_enum,
+        value_name = "stdio|http",
+        hide_possible_values = true
+    )]
     transport: Option<Transport>,
-    /// Path of the HTTP endpoint.
-    #[arg(long, default_value = "/mcp", value_name = "PATH")]
-    path: String,
-    /// Which clients are served: those of every revision, only those since 2026, or only those before.
-    #[arg(long, value_enum, default_value_t = Speak::Both, value_name = "ERA")]
+    /// Serve only modern (since 2026) or legacy clients
+    #[arg(long, value_enum, default_value_t = Speak::Both, value_name = "both|modern|legacy", hide_possible_values = true)]
     era: Speak,
-    /// Sessions for HTTP clients of before 2026.
-    #[arg(long, value_enum, default_value_t = OnOff::On, value_name = "on|off")]
-    sessions: OnOff,
-    /// Another host name under which HTTP clients may reach it (repeatable).
-    #[arg(long, value_name = "HOST")]
-    allow_host: Vec<String>,
-    /// A web page's origin that may call it (repeatable).
-    #[arg(long, value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
-    /// Listen where other machines can reach it, although nothing checks who asks.
-    #[arg(long)]
-    insecure_listen: bool,
+    /// How long running calls may take to finish at the end
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    drain: u32,
+    #[command(flatten)]
+    http: Http,
     #[command(flatten)]
     log: Log,
 }
@@ -76,174 +75,147 @@ enum Speak {
     Legacy,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum OnOff {
-    On,
-    Off,
-}
-
 impl Serve {
-    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+    /// Serves until the end.
+    ///
+    /// # Errors
+    /// It cannot start, or calls were cut off.
+    pub(crate) fn run(self) -> Result<(), Failure> {
         self.log.start();
+        let (transport, why) = self.transport()?;
         let (server, start_up) = self.server()?;
         let revisions = match self.era {
             Speak::Both => Revisions::ALL,
             Speak::Modern => Revisions::of(Era::Modern),
             Speak::Legacy => Revisions::of(Era::Legacy),
         };
-        let service = server.into_service().speaks(revisions);
+        let mut limits = Limits::default();
+        limits.drain = Duration::from_secs(self.drain.into());
+        let service = server.into_service().speaks(revisions).limits(limits);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::unexpected(format!("cannot start: {error}")))?;
         let ended = runtime.block_on(async {
-            match self.transport()? {
-                (Transport::Stdio, why) => stdio(&service, &start_up, why).await,
-                (Transport::Http, why) => self.http(service, &start_up, why).await,
+            match transport {
+                Transport::Stdio => stdio(&service, &start_up, why).await,
+                Transport::Http => self.http.serve(service, &start_up, why).await,
             }
         });
         // A thread may hang in a read of standard input; nobody waits for it.
         runtime.shutdown_background();
-        Ok(if ended?.cut == 0 {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(1)
-        })
-    }
-
-    fn server(&self) -> Result<(Server, StartUp), Failure> {
-        let targets = self
-            .backends
-            .iter()
-            .map(|word| Target::parse(word))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
-        let mut start_up = StartUp::new(&self.backends);
-        let mut instructions = Vec::new();
-        if targets.contains(&Target::Demo) {
-            let before = server.counts();
-            server = demo::extend(server);
-            instructions.push(demo::INSTRUCTIONS);
-            start_up.add("demo", "built-in", before, server.counts());
+        match ended? {
+            // Whoever asked is gone, and with them who would miss an answer.
+            Ended { broken: true, .. } | Ended { cut: 0, .. } => Ok(()),
+            Ended { cut, .. } => {
+                let why = format!(" did not end within {} s and", self.drain);
+                Err(stop::cut_off(cut, &why))
+            }
         }
-        let folders: Vec<_> = targets.iter().filter_map(Target::folder).collect();
-        if !folders.is_empty() {
-            let before = server.counts();
-            let opened = Folders::open(folders.iter().copied()).map_err(Failure::usage)?;
-            server = files::serve::extend(server, opened);
-            instructions.push(files::serve::INSTRUCTIONS);
-            let named: Vec<_> = folders.iter().map(|path| path.display().to_string()).collect();
-            start_up.add("files", &named.join(" "), before, server.counts());
-        }
-        let server = server.instructions(instructions.join("\n"));
-        start_up.measure(&server);
-        Ok((server, start_up))
     }
 
     /// Which transport, and why.
     fn transport(&self) -> Result<(Transport, &'static str), Failure> {
-        if let Some(transport) = self.transport {
-            if transport == Transport::Stdio && self.listen.is_some() {
-                return Err(
-                    Failure::usage("--listen is for HTTP, but the transport is stdio")
-                        .hint("leave one of the two out"),
-                );
+        let (transport, why) = match (self.transport, self.http.is_named()) {
+            (Some(Transport::Stdio), true) => {
+                return Err(Failure::usage("--listen is for HTTP, but -t says stdio")
+                    .hint("leave one of the two out"));
             }
-            return Ok((transport, "as asked"));
+            (Some(transport), _) => (transport, "-t says so"),
+            (None, true) => (Transport::Http, "--listen says so"),
+            (None, false) => told_by_stdin(),
+        };
+        if let (Transport::Stdio, Some(option)) = (transport, self.http.first_option()) {
+            ui::say(&format!(
+                "note: {option} is for HTTP and does nothing on stdio\n"
+            ));
         }
-        if self.listen.is_some() {
-            return Ok((Transport::Http, "--listen"));
-        }
-        let kind = fstat(rustix::stdio::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
-        Ok(match kind {
-            Ok(FileType::Fifo) => (Transport::Stdio, "standard input is a pipe"),
-            Ok(FileType::Socket) => (Transport::Stdio, "standard input is a socket"),
-            _ => (
-                Transport::Http,
-                "standard input is neither a pipe nor a socket",
-            ),
-        })
+        Ok((transport, why))
     }
 
-    async fn http(
-        &self,
-        service: Service,
-        start_up: &StartUp,
-        why: &str,
-    ) -> Result<Ended, Failure> {
-        let mut guard = Guard::loopback();
-        for host in &self.allow_host {
-            guard = guard.allow_host(host);
-        }
-        for origin in &self.allow_origin {
-            guard = guard.allow_origin(origin);
-        }
-        if let Some(address) = self.listen.filter(|a| !a.ip().is_unspecified()) {
-            let host = if address.is_ipv6() {
-                format!("[{}]", address.ip())
+    /// What the words name, each thing once.
+    fn targets(&self) -> Result<Vec<Target>, Failure> {
+        let mut targets: Vec<Target> = Vec::new();
+        for word in &self.backends {
+            let target = Target::parse(word)?;
+            if targets.iter().any(|other| other.is_same(&target)) {
+                let shown = ui::path(Path::new(word));
+                ui::say(&format!(
+                    "note: {shown} is named more than once; it is served once\n"
+                ));
             } else {
-                address.ip().to_string()
-            };
-            guard = guard.allow_host(&host);
-        }
-        let speaks = service.speaks;
-        let path = if self.path.starts_with('/') {
-            self.path.clone()
-        } else {
-            format!("/{}", self.path)
-        };
-        let config = Config {
-            path,
-            guard,
-            sessions: self.sessions == OnOff::On,
-            ..Config::default()
-        };
-        let bound = self.bind(Endpoint::new(service, config)).await?;
-        start_up.say(&Reached::Http(&bound.url()), speaks, why);
-        let stop = polyport::stdio::signals()
-            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        Ok(bound.serve(stop).await)
-    }
-
-    async fn bind(&self, endpoint: Endpoint) -> Result<Bound, Failure> {
-        if let Some(address) = self.listen {
-            return polyport::http::bind(endpoint, address, self.insecure_listen)
-                .await
-                .map_err(Failure::usage);
-        }
-        let mut last = None;
-        for port in DEFAULT_PORT..DEFAULT_PORT + PORTS {
-            match polyport::http::bind(
-                endpoint.clone(),
-                SocketAddr::from(([127, 0, 0, 1], port)),
-                false,
-            )
-            .await
-            {
-                Ok(bound) => {
-                    if port != DEFAULT_PORT {
-                        ui::say(&format!(
-                            "note: port {DEFAULT_PORT} is in use; taking {port}\n"
-                        ));
-                    }
-                    return Ok(bound);
-                }
-                Err(error @ ListenError::Io(..)) => last = Some(error),
-                Err(error) => return Err(Failure::usage(error)),
+                targets.push(target);
             }
         }
-        Err(
-            Failure::usage(last.map_or_else(String::new, |e| e.to_string()))
-                .hint("name a free port with --listen 127.0.0.1:PORT"),
-        )
+        if targets.contains(&Target::Demo) && Path::new("demo").is_dir() {
+            ui::say("note: demo is the built-in server; for the folder of that name say ./demo\n");
+        }
+        Ok(targets)
+    }
+
+    fn server(&self) -> Result<(Server, StartUp), Failure> {
+        let targets = self.targets()?;
+        let mut server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
+        let mut start_up = StartUp::new(self.entry(&targets));
+        let mut instructions = Vec::new();
+        let folders: Vec<_> = targets.iter().filter_map(Target::folder).collect();
+        if !folders.is_empty() {
+            let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
+            start_up.will_add_folders(&opened, &folders);
+            let extended = files::serve::extend(server, opened);
+            server = start_up.added(extended);
+            instructions.push(files::serve::INSTRUCTIONS);
+        }
+        if targets.contains(&Target::Demo) {
+            start_up.will_add("demo", "built-in");
+            server = start_up.added(demo::extend(server));
+            instructions.push(demo::INSTRUCTIONS);
+        }
+        Ok((server.instructions(instructions.join("\n")), start_up))
+    }
+
+    /// How a host starts the same.
+    fn entry(&self, targets: &[Target]) -> Entry {
+        let mut arguments = vec!["serve".to_owned()];
+        arguments.extend(targets.iter().map(Target::word));
+        if self.era != Speak::Both {
+            let era = self.era.to_possible_value().expect("no value is hidden");
+            arguments.extend(["--era".to_owned(), era.get_name().to_owned()]);
+        }
+        let name = targets.first().map_or_else(String::new, Target::name);
+        Entry::new(&name, arguments)
     }
 }
 
 async fn stdio(service: &Service, start_up: &StartUp, why: &str) -> Result<Ended, Failure> {
+    let stop = stop::on_signals(service)?;
     start_up.say(&Reached::Stdio, service.speaks, why);
-    polyport::stdio::serve_service(service)
+    polyport_rt::stdio::serve_until(service, stop)
         .await
         .map_err(|error| {
             Failure::unexpected(format!("cannot use standard input and output: {error}"))
         })
+}
+
+/// What standard input is decides: hosts give their children a pipe or, from Node, a socket.
+fn told_by_stdin() -> (Transport, &'static str) {
+    let kind = fstat(rustix::stdio::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    match kind {
+        Ok(FileType::Fifo) => (Transport::Stdio, "standard input is a pipe"),
+        Ok(FileType::Socket) => (Transport::Stdio, "standard input is a socket"),
+        Ok(FileType::CharacterDevice) if std::io::stdin().is_terminal() => {
+            (Transport::Http, "standard input is a terminal")
+        }
+        Ok(FileType::RegularFile) => (Transport::Http, "standard input is a file"),
+        _ => (Transport::Http, "standard input is no pipe"),
+    }
+}
+
+fn refused(error: &FolderError) -> Failure {
+    match error {
+        FolderError::Refused { path, source } if source.kind() == ErrorKind::PermissionDenied => {
+            target::no_permission(&ui::path(path))
+        }
+        error => Failure::usage(error),
+    }
 }

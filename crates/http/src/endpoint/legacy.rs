@@ -1,7 +1,7 @@
-//! Legacy HTTP: sessions that remember a handshake, their calls, their GET streams and their end. Closing a response is
-//! no cancel here (2025-03-26 to 2025-11-25, basic/transports).
+//! Legacy HTTP: sessions that remember a handshake, and messages where there are none. Closing a response is no cancel here
+//! (2025-03-26 to 2025-11-25, basic/transports).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,57 +12,17 @@ use polyport_proto::{
     Blame, ClientFacts, Outcome, Peer, Principal, Receipt, Remembered, Revision, Turn,
 };
 use polyport_rt::run::{Begun, begin};
-use polyport_rt::{Call, CancelReason, Context};
+use polyport_rt::{Call, CancelReason};
 use polyport_wire::{Kind, Malformed, Message, Raw};
 
 use super::Endpoint;
+use super::session::{Running, Session};
 use crate::body::Body;
 use crate::exchange::Exchange;
 use crate::respond;
 
 /// Expired sessions are looked for at most this often.
 const SWEEP: Duration = Duration::from_secs(10);
-
-/// One session: a conversation and the streams that a client holds open.
-#[derive(Debug)]
-pub(crate) struct Session {
-    peer: Mutex<Peer<Context>>,
-    streams: Mutex<Vec<Weak<Exchange>>>,
-}
-
-impl Session {
-    fn new(peer: Peer<Context>) -> Self {
-        Self {
-            peer: Mutex::new(peer),
-            streams: Mutex::default(),
-        }
-    }
-
-    pub(crate) fn peer(&self) -> MutexGuard<'_, Peer<Context>> {
-        self.peer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn streams(&self) -> MutexGuard<'_, Vec<Weak<Exchange>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the streams; calls may go on.
-    pub(crate) fn close_streams(&self) {
-        for stream in self.streams().drain(..) {
-            if let Some(exchange) = stream.upgrade() {
-                exchange.close();
-            }
-        }
-    }
-
-    /// Ends all of it; gives back how many calls were cut.
-    pub(crate) fn end(&self, reason: CancelReason) -> usize {
-        self.close_streams();
-        let calls = self.peer().abandon();
-        calls.iter().for_each(|context| context.cancel(reason));
-        calls.len()
-    }
-}
 
 impl Endpoint {
     pub(crate) fn lock_sessions(&self) -> MutexGuard<'_, Sessions<Arc<Session>>> {
@@ -111,10 +71,11 @@ impl Endpoint {
     pub(crate) async fn initialize(
         &self,
         message: Message,
+        accepts: Accepts,
         principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         self.sweep();
-        let mut peer = Peer::new(self.0.service.speaks, &self.0.service.limits);
+        let mut peer = Peer::<Running>::new(self.0.service.speaks, &self.0.service.limits);
         let mut text = Vec::new();
         let (receipt, mut admitted) = match peer.handle(Ok(message), None, &mut text) {
             Turn::Call(receipt, admitted) => (receipt, admitted),
@@ -130,7 +91,7 @@ impl Endpoint {
         let (_, outcome) = self.run_to_end(admitted).await;
         peer.answer(&receipt, &outcome, &mut text);
         if peer.session().is_none() {
-            return Ok(respond::json(200, text));
+            return Ok(respond::reply(200, text, accepts));
         }
         let mut random = [0; 16];
         if let Err(error) = getrandom::fill(&mut random) {
@@ -145,7 +106,7 @@ impl Endpoint {
         let gone = opened.map_err(|blame| Refusal::new(&blame, Some(receipt.id)))?;
         gone.iter()
             .for_each(|session| _ = session.end(CancelReason::Disconnected));
-        let mut response = respond::json(200, text);
+        let mut response = respond::reply(200, text, accepts);
         response.headers_mut().insert(SESSION_ID, id.header());
         Ok(response)
     }
@@ -162,19 +123,133 @@ impl Endpoint {
         let (key, session) = self
             .session(headers, principal.as_ref())
             .map_err(|blame| Refusal::new(&blame, id))?;
+        let response = self.single(&session, message, accepts, principal).await;
+        self.note_initialized(&key, &session);
+        Ok(response)
+    }
+
+    /// A batch of a session.
+    pub(crate) async fn batch_in_session(
+        &self,
+        headers: &HeaderMap,
+        parts: Vec<Bytes>,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Response<Body>, Refusal> {
+        let (key, session) = self.session(headers, principal.as_ref())?;
+        let batch = self.begin_batch(&session, parts, accepts, principal)?;
+        self.note_initialized(&key, &session);
+        Ok(match batch {
+            Some(exchange) => self.respond(exchange, accepts, None).await,
+            None => respond::empty(202),
+        })
+    }
+
+    /// A legacy message where there are no sessions: it is served as if its handshake had said nothing.
+    pub(crate) async fn alone(
+        &self,
+        revision: Revision,
+        message: Message,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Response<Body> {
+        let is_opening = message.kind() == Kind::Request && message.method() == "initialize";
+        let session = if is_opening {
+            let service = &self.0.service;
+            Arc::new(Session::new(Peer::new(service.speaks, &service.limits)))
+        } else {
+            self.passing(revision)
+        };
+        self.single(&session, message, accepts, principal).await
+    }
+
+    /// A batch where there are no sessions.
+    pub(crate) async fn batch_alone(
+        &self,
+        revision: Revision,
+        parts: Vec<Bytes>,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Response<Body>, Refusal> {
+        let session = self.passing(revision);
+        Ok(
+            match self.begin_batch(&session, parts, accepts, principal)? {
+                Some(exchange) => self.respond(exchange, accepts, None).await,
+                None => respond::empty(202),
+            },
+        )
+    }
+
+    /// A session for one request, as if its handshake had said nothing.
+    fn passing(&self, revision: Revision) -> Arc<Session> {
+        let service = &self.0.service;
+        let client = ClientFacts {
+            info: None,
+            capabilities: Raw::from_static("{}"),
+        };
+        let remembered = Arc::new(Remembered::new(revision, client));
+        Arc::new(Session::new(Peer::resumed(
+            service.speaks,
+            &service.limits,
+            remembered,
+        )))
+    }
+
+    fn note_initialized(&self, key: &SessionId, session: &Session) {
+        let initialized = session.peer().is_initialized();
+        if initialized {
+            self.lock_sessions().set_initialized(key);
+        }
+    }
+
+    async fn single(
+        &self,
+        session: &Arc<Session>,
+        message: Message,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Response<Body> {
         let exchange = Arc::new(Exchange::new(&self.0.service.limits, 1, accepts.sse));
         let mut text = Vec::new();
-        let status = match self.take(&session, Ok(message), None, &exchange, principal, &mut text) {
-            Taken::Running => return Ok(self.respond(exchange, accepts, None).await),
-            Taken::Answered(status) => status,
-            Taken::Accepted => {
-                if session.peer().is_initialized() {
-                    self.lock_sessions().set_initialized(&key);
-                }
-                return Ok(respond::empty(202));
+        match self.take(session, Ok(message), None, &exchange, principal, &mut text) {
+            Taken::Running => self.respond(exchange, accepts, None).await,
+            Taken::Answered(status) => respond::reply(status, text, accepts),
+            Taken::Accepted => respond::empty(202),
+        }
+    }
+
+    /// Begins all calls of a batch; one exchange gathers them. None: nothing in it wants a reply.
+    fn begin_batch(
+        &self,
+        session: &Arc<Session>,
+        parts: Vec<Bytes>,
+        accepts: Accepts,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Option<Arc<Exchange>>, Blame> {
+        let limits = &self.0.service.limits;
+        let messages: Vec<_> = parts
+            .into_iter()
+            .map(|part| Message::parse(part, &limits.json))
+            .collect();
+        let replies = messages.iter().filter(|m| wants_reply(m)).count();
+        let batch = session.peer().open_batch(replies)?;
+        let exchange = Arc::new(Exchange::new(limits, replies, accepts.sse));
+        for message in messages {
+            let part = batch.filter(|_| wants_reply(&message));
+            let mut text = Vec::new();
+            let taken = self.take(
+                session,
+                message,
+                part,
+                &exchange,
+                principal.clone(),
+                &mut text,
+            );
+            if matches!(taken, Taken::Answered(_)) {
+                exchange.end_part(text);
             }
-        };
-        Ok(respond::json(status, text))
+        }
+        Ok((replies > 0).then_some(exchange))
     }
 
     /// Hands a message to its session and begins the call that it asks for.
@@ -187,13 +262,24 @@ impl Endpoint {
         principal: Option<Arc<Principal>>,
         text: &mut Vec<u8>,
     ) -> Taken {
+        let service = &self.0.service;
         let mut peer = session.peer();
         match peer.handle(message, batch, text) {
             Turn::Call(receipt, mut admitted) => {
+                if let Err(blame) = service.check_room() {
+                    peer.answer(&receipt, &Outcome::Failed(blame.error()), text);
+                    return Taken::Answered(blame.session_status());
+                }
                 admitted.envelope = admitted.envelope.with_principal(principal);
                 let call = Call::new(admitted, exchange.clone());
                 // Kept before it is begun: another request of the same id may be under way on another connection.
-                peer.track(receipt.clone(), call.context.clone());
+                peer.track(
+                    receipt.clone(),
+                    Running {
+                        context: call.context.clone(),
+                        exchange: exchange.clone(),
+                    },
+                );
                 drop(peer);
                 self.begin(session, receipt, call, exchange);
                 Taken::Running
@@ -201,14 +287,18 @@ impl Endpoint {
             Turn::Reply(blame) => {
                 Taken::Answered(blame.as_ref().map_or(200, Blame::session_status))
             }
-            Turn::Cancel(context) => {
-                drop(peer);
-                context.cancel(CancelReason::Client);
+            Turn::Cancel(call) => {
+                // Under the lock: whoever ends a call looks there whether it was cancelled.
+                call.context.cancel(CancelReason::Client);
+                if !text.is_empty() {
+                    // It was the last one of its batch, whose other answers are whole now.
+                    call.exchange.put(std::mem::take(text));
+                }
                 Taken::Accepted
             }
             Turn::Notice(notice) => {
                 drop(peer);
-                self.0.service.handler.notice_dyn(notice);
+                service.notice(notice);
                 Taken::Accepted
             }
             Turn::Nothing(blame) => {
@@ -229,96 +319,21 @@ impl Endpoint {
     ) {
         let service = &self.0.service;
         let context = call.context.clone();
-        let finish = {
-            let (session, exchange) = (session.clone(), exchange.clone());
-            move |outcome: Option<Outcome>| {
-                let mut text = Vec::new();
-                if let Some(outcome) = outcome {
-                    session.peer().finish(&receipt.id, &outcome, &mut text);
+        let (session, exchange) = (session.clone(), exchange.clone());
+        let finish = move |outcome: Option<Outcome>| {
+            let mut text = Vec::new();
+            if let Some(outcome) = outcome {
+                let mut peer = session.peer();
+                // The id of a cancelled call may belong to another one by now.
+                if !context.is_revoked() {
+                    peer.finish(&receipt.id, &outcome, &mut text);
                 }
-                exchange.end(&context, 200, text);
             }
+            exchange.end(&context, 200, text);
         };
-        if let Err(blame) = service.check_room() {
-            return finish(Some(Outcome::Failed(blame.error())));
-        }
         match begin(service, call) {
             Begun::Ready(outcome) => finish(Some(outcome)),
             Begun::Pending(running) => running.spawn(service, finish),
-        }
-    }
-
-    /// A batch of a session: one exchange for all of its calls.
-    pub(crate) async fn batch(
-        &self,
-        headers: &HeaderMap,
-        parts: Vec<Bytes>,
-        accepts: Accepts,
-        principal: Option<Arc<Principal>>,
-    ) -> Result<Response<Body>, Refusal> {
-        let (_, session) = self.session(headers, principal.as_ref())?;
-        let messages: Vec<_> = parts
-            .into_iter()
-            .map(|part| Message::parse(part, &self.0.rules.limits.json))
-            .collect();
-        let replies = messages.iter().filter(|m| wants_reply(m)).count();
-        let batch = session.peer().open_batch(replies)?;
-        let exchange = Arc::new(Exchange::new(
-            &self.0.service.limits,
-            replies.max(1),
-            accepts.sse,
-        ));
-        let mut text = Vec::new();
-        for message in messages {
-            let batch = batch.filter(|_| wants_reply(&message));
-            let taken = self.take(
-                &session,
-                message,
-                batch,
-                &exchange,
-                principal.clone(),
-                &mut text,
-            );
-            if matches!(taken, Taken::Answered(_)) {
-                exchange.end_part(std::mem::take(&mut text));
-            }
-        }
-        if replies == 0 {
-            return Ok(respond::empty(202));
-        }
-        Ok(self.respond(exchange, accepts, None).await)
-    }
-
-    /// A legacy message where there are no sessions: it is served as if its handshake had said nothing.
-    pub(crate) async fn alone(
-        &self,
-        revision: Revision,
-        message: Message,
-        accepts: Accepts,
-        principal: Option<Arc<Principal>>,
-    ) -> Response<Body> {
-        let service = &self.0.service;
-        let is_opening = message.kind() == Kind::Request && message.method() == "initialize";
-        let peer = if is_opening {
-            Peer::new(service.speaks, &service.limits)
-        } else {
-            let client = ClientFacts {
-                info: None,
-                capabilities: Raw::from_static("{}"),
-            };
-            Peer::resumed(
-                service.speaks,
-                &service.limits,
-                Arc::new(Remembered::new(revision, client)),
-            )
-        };
-        let session = Arc::new(Session::new(peer));
-        let exchange = Arc::new(Exchange::new(&service.limits, 1, accepts.sse));
-        let mut text = Vec::new();
-        match self.take(&session, Ok(message), None, &exchange, principal, &mut text) {
-            Taken::Running => self.respond(exchange, accepts, None).await,
-            Taken::Answered(status) => respond::json(status, text),
-            Taken::Accepted => respond::empty(202),
         }
     }
 
@@ -331,12 +346,9 @@ impl Endpoint {
         let (_, session) = self.session(headers, principal)?;
         let limits = &self.0.service.limits;
         let exchange = Arc::new(Exchange::new(limits, 1, true));
-        let mut streams = session.streams();
-        streams.retain(|stream| stream.strong_count() > 0);
-        if streams.len() >= limits.streams_per_session {
+        if !session.add_stream(&exchange, limits.streams_per_session) {
             return Err(Blame::TooManyStreams.into());
         }
-        streams.push(Arc::downgrade(&exchange));
         Ok(respond::events(Body::events(
             exchange,
             limits.keep_alive,

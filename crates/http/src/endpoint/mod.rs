@@ -20,12 +20,13 @@ use tokio::sync::oneshot;
 
 use crate::authorize::Authorize;
 use crate::body::{Body, CancelOnDrop};
-use crate::collect::{Unread, collect};
+use crate::collect::{Budget, Unread, collect};
 use crate::exchange::{Answer, Exchange, First};
 use crate::respond;
-use legacy::Session;
+use session::Session;
 
 mod legacy;
+mod session;
 
 /// How an endpoint is reached.
 #[derive(Clone)]
@@ -71,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) rules: Rules,
     path: String,
     authorize: Option<Arc<dyn Authorize>>,
+    budget: Budget,
     pub(crate) sessions: Mutex<Sessions<Arc<Session>>>,
     pub(crate) clock: Clock,
     pub(crate) swept: Mutex<Duration>,
@@ -90,6 +92,7 @@ impl Endpoint {
     pub fn new(service: Service, config: Config) -> Self {
         let limits = (*service.limits).clone();
         let sessions = Mutex::new(Sessions::new(&limits));
+        let budget = Budget::new(&limits);
         let rules = Rules {
             speaks: service.speaks,
             sessions: config.sessions,
@@ -103,6 +106,7 @@ impl Endpoint {
             rules,
             path,
             authorize: config.authorize,
+            budget,
             sessions,
             clock,
             swept: Mutex::default(),
@@ -169,13 +173,14 @@ impl Endpoint {
             Verb::Listen => return self.listen(&head.headers, principal.as_ref()),
             Verb::Delete => return self.delete(&head.headers, principal.as_ref()),
         };
-        let body = match collect(body, &self.0.rules.limits).await {
+        let body = match collect(body, &self.0.rules.limits, &self.0.budget).await {
             Ok(body) => body,
-            Err(Unread::TooLong(blame)) => return Err(blame.into()),
+            Err(Unread::Refused(blame)) => return Err(blame.into()),
             Err(Unread::TimedOut) => return Ok(respond::empty(408)),
             Err(Unread::Gone) => return Ok(respond::empty(400)),
         };
-        self.route(&head.headers, body, accepts, principal).await
+        self.route(&head.headers, body.bytes.clone(), accepts, principal)
+            .await
     }
 
     async fn route(
@@ -192,9 +197,15 @@ impl Endpoint {
                 Ok(self.modern(receipt, admitted, accepts).await)
             }
             Route::ModernNotification => Ok(respond::empty(202)),
-            Route::Initialize(message) => self.initialize(message, principal).await,
+            Route::Initialize(message) => self.initialize(message, accepts, principal).await,
             Route::Session(message) => self.in_session(headers, message, accepts, principal).await,
-            Route::Batch(parts) => self.batch(headers, parts, accepts, principal).await,
+            Route::Batch(parts) => {
+                self.batch_in_session(headers, parts, accepts, principal)
+                    .await
+            }
+            Route::BatchAlone(revision, parts) => {
+                self.batch_alone(revision, parts, accepts, principal).await
+            }
             Route::Alone(revision, message) => {
                 Ok(self.alone(revision, message, accepts, principal).await)
             }
@@ -213,7 +224,7 @@ impl Endpoint {
         let Some(tool) = admitted.params.name() else {
             return Ok(());
         };
-        let Some(params) = self.0.service.handler.header_params_dyn(&tool) else {
+        let Some(params) = self.0.service.header_params(&tool) else {
             return Ok(());
         };
         let checked = Mirror::new(headers).check_params(&params, admitted.params.arguments());

@@ -15,11 +15,8 @@ use super::context::Cx;
 use super::reply::{fault_outcome, meta};
 use crate::error::Fault;
 
-/// Most values of one answer; the specification's own bound.
-const MAX_VALUES: usize = 100;
-
 type Complete = Arc<
-    dyn Fn(Cx, String, BTreeMap<String, String>) -> BoxFuture<Result<Vec<String>, Fault>>
+    dyn Fn(Cx, String, BTreeMap<String, String>) -> BoxFuture<Result<Completion, Fault>>
         + Send
         + Sync,
 >;
@@ -39,7 +36,8 @@ enum Of {
 }
 
 impl Completer {
-    /// Completes an argument of a prompt. The function gets what has been typed and the arguments that are settled.
+    /// Completes an argument of a prompt. The function gets what has been typed and the arguments that are settled, and
+    /// gives the values, of which the first 100 are sent.
     pub fn of_prompt<F, Fut>(
         prompt: impl Into<String>,
         argument: impl Into<String>,
@@ -65,15 +63,32 @@ impl Completer {
         Self::new(Of::Template(uri_template.into()), variable.into(), function)
     }
 
-    fn new<F, Fut>(of: Of, argument: String, function: F) -> Self
+    /// The same where the function knows of more values than it gives.
+    pub fn of_template_counted<F, Fut>(
+        uri_template: impl Into<String>,
+        variable: impl Into<String>,
+        function: F,
+    ) -> Self
     where
         F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+        Fut: Future<Output = Result<Completion, Fault>> + Send + 'static,
+    {
+        Self::new(Of::Template(uri_template.into()), variable.into(), function)
+    }
+
+    fn new<F, Fut, C>(of: Of, argument: String, function: F) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<C, Fault>> + Send + 'static,
+        C: Into<Completion>,
     {
         Self {
             of,
             argument,
-            complete: Arc::new(move |cx, value, settled| Box::pin(function(cx, value, settled))),
+            complete: Arc::new(move |cx, value, settled| {
+                let future = function(cx, value, settled);
+                Box::pin(async move { future.await.map(Into::into) })
+            }),
         }
     }
 }
@@ -98,7 +113,7 @@ pub(crate) async fn complete(facts: Arc<Facts>, cx: Cx, params: Params) -> Outco
     }
 }
 
-async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Vec<String>, Fault> {
+async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Completion, Fault> {
     let read = params.text().map(serde_json::from_str::<CompleteParams>);
     let params = match read {
         Some(Ok(params)) => params,
@@ -136,7 +151,7 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Vec<String>, F
         .iter()
         .find(|c| c.of == of && c.argument == params.argument.name);
     let Some(completer) = found else {
-        return Ok(Vec::new());
+        return Ok(Completion::default());
     };
     let settled = params
         .context
@@ -149,15 +164,12 @@ fn shorten(text: &str) -> String {
     polyport_proto::outcome::shorten(text)
 }
 
-fn render(mut values: Vec<String>, meta: impl FnOnce(&mut Vec<u8>)) -> Raw {
-    let total = values.len();
-    values.truncate(MAX_VALUES);
-    let completion = Completion {
-        values,
-        total: i64::try_from(total).ok(),
-        has_more: Some(total > MAX_VALUES),
-        ..Completion::default()
-    };
+fn render(mut completion: Completion, meta: impl FnOnce(&mut Vec<u8>)) -> Raw {
+    let known = completion.values.len();
+    completion.values.truncate(Completion::MAX_VALUES);
+    let given = completion.values.len();
+    completion.has_more = Some(completion.has_more.unwrap_or(false) || known > given);
+    completion.total = completion.total.or_else(|| i64::try_from(known).ok());
     let result = Raw::encode(&CompleteResult {
         completion,
         ..CompleteResult::default()

@@ -121,7 +121,7 @@ impl Facts {
                 .take()
                 .map_or(Ok(0), |at| at.parse::<usize>())
                 .map_err(|_| bad_cursor())?;
-            let end = (start + self.page).min(self.resources.len());
+            let end = start.saturating_add(self.page).min(self.resources.len());
             let found = self.resources.get(start..end).ok_or_else(bad_cursor)?;
             items.extend(found.iter().map(|r| r.listed.clone()));
             if end < self.resources.len() {
@@ -158,7 +158,7 @@ impl Facts {
                 place.filter(|at| *at <= len).ok_or_else(bad_cursor)?
             }
         };
-        let end = (start + self.page).min(len);
+        let end = start.saturating_add(self.page).min(len);
         Ok((
             start..end,
             (end < len).then(|| cursor::encode(0, &end.to_string())),

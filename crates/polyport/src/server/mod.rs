@@ -15,6 +15,7 @@ use polyport_wire::{Params, Raw};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+mod blocking;
 pub(crate) mod complete;
 pub(crate) mod context;
 mod lists;
@@ -223,8 +224,16 @@ impl Server {
     }
 
     /// One more resource.
+    ///
+    /// # Panics
+    /// Its URI is taken.
     #[must_use]
     pub fn add_resource(mut self, resource: Resource) -> Self {
+        let uri = &resource.listed.uri;
+        assert!(
+            !self.facts.has_resource(uri),
+            "there are two resources of {uri:?}"
+        );
         self.facts.resources.push(resource);
         self
     }
@@ -246,8 +255,16 @@ impl Server {
     }
 
     /// One more template.
+    ///
+    /// # Panics
+    /// There is one of the same form.
     #[must_use]
     pub fn add_template(mut self, template: Template) -> Self {
+        let form = template.template.as_str();
+        assert!(
+            !self.facts.has_resource(form),
+            "there are two templates of {form:?}"
+        );
         self.facts.templates.push(template);
         self
     }

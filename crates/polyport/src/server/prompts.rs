@@ -81,6 +81,9 @@ impl fmt::Debug for Prompt {
 
 impl Prompt {
     /// A prompt from an async function. Its arguments are a struct of texts: the protocol knows no others.
+    ///
+    /// # Panics
+    /// One of them can be no text: a fault in the program, found when it starts.
     pub fn new<A, R, F, Fut>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -163,6 +166,12 @@ fn listed_arguments(schema: &Value) -> Vec<PromptArgument> {
     let text = |property: &Value, key| property.get(key).and_then(Value::as_str).map(str::to_owned);
     properties
         .into_iter()
+        .inspect(|(name, property)| {
+            assert!(
+                can_be_text(property),
+                "prompt argument {name:?}: the protocol has texts only"
+            )
+        })
         .map(|(name, property)| PromptArgument {
             title: text(&property, "title"),
             description: text(&property, "description"),
@@ -171,6 +180,15 @@ fn listed_arguments(schema: &Value) -> Vec<PromptArgument> {
             ..PromptArgument::default()
         })
         .collect()
+}
+
+/// May a text fit the schema of an argument? Where it is a reference, that is left to the first call.
+fn can_be_text(property: &Value) -> bool {
+    match property.get("type") {
+        Some(Value::String(name)) => name == "string",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "string"),
+        _ => true,
+    }
 }
 
 fn decode<A: DeserializeOwned>(params: &Params, required: &[String]) -> Result<A, Fault> {

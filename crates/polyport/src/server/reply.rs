@@ -90,6 +90,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 /// Ends a tool call.
 pub(crate) fn tool_outcome(
     result: Result<ToolResult, ToolError>,
+    structured: bool,
     profile: &Profile,
     info: &str,
 ) -> Outcome {
@@ -98,6 +99,13 @@ pub(crate) fn tool_outcome(
         Err(ToolError(ToolErrorKind::Told(result))) => result.as_error(),
         Err(ToolError(ToolErrorKind::Fault(fault))) => return fault_outcome("tools/call", fault),
     };
+    // server/tools, Output Schema: who declares one must give what it describes.
+    if structured && result.structured.is_none() && !result.is_error {
+        return internal(
+            "tools/call",
+            "the tool declares an output schema but gave no structured value",
+        );
+    }
     Outcome::Complete(render(&result, profile, info))
 }
 
@@ -149,6 +157,8 @@ fn fits(structured: &Raw, profile: &Profile) -> bool {
     }
 }
 
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// Adds `,"_meta":{…}` with the server's name where the revision wants it.
 pub(crate) fn meta(out: &mut Vec<u8>, meta: Option<&Object>, profile: &Profile, info: &str) {
     let named = profile.server_info_in_results;
@@ -157,10 +167,14 @@ pub(crate) fn meta(out: &mut Vec<u8>, meta: Option<&Object>, profile: &Profile, 
     }
     out.extend_from_slice(b",\"_meta\":{");
     if named {
-        out.extend_from_slice(b"\"io.modelcontextprotocol/serverInfo\":");
+        write::string(out, SERVER_INFO);
+        out.push(b':');
         out.extend_from_slice(info.as_bytes());
     }
-    for (i, (key, value)) in meta.into_iter().flat_map(Object::iter).enumerate() {
+    let theirs = meta.into_iter().flat_map(Object::iter);
+    // Who the server is, is ours to say.
+    let theirs = theirs.filter(|(key, _)| !named || *key != SERVER_INFO);
+    for (i, (key, value)) in theirs.enumerate() {
         if named || i > 0 {
             out.push(b',');
         }

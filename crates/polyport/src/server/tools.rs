@@ -16,10 +16,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Facts;
+use super::blocking;
 use super::context::Cx;
 use super::reply::{IntoToolResult, fault_outcome, tool_outcome};
 use crate::error::{Fault, ToolError};
 use crate::schema::{Validator, close, tool_schema};
+
+/// What a tool is called with in mind.
+pub(crate) struct Checks {
+    validator: Validator,
+    /// An output schema is declared.
+    structured: bool,
+}
 
 type Run = Box<dyn Fn(Arc<Facts>, Cx, Params) -> BoxFuture<Outcome> + Send + Sync>;
 
@@ -28,7 +36,7 @@ pub struct Tool {
     listed: Listed,
     schema: Value,
     output: Option<Value>,
-    build: Box<dyn FnOnce(Arc<Validator>) -> Run + Send>,
+    build: Box<dyn FnOnce(Arc<Checks>) -> Run + Send>,
 }
 
 impl fmt::Debug for Tool {
@@ -53,18 +61,24 @@ impl Tool {
         F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        Self::typed::<A, T>(name.into(), description.into(), move |validator| {
+        Self::typed::<A, T>(name.into(), description.into(), move |checks| {
             Box::new(move |facts: Arc<Facts>, cx: Cx, params: Params| {
                 let profile = cx.revision().profile();
+                let structured = checks.structured;
                 let called = arguments(&params)
-                    .and_then(|text| checked::<A>(&validator, text))
+                    .and_then(|text| checked::<A>(&checks.validator, text))
                     .map(|args| function(cx, args));
                 match called {
                     Ok(future) => Box::pin(async move {
                         let result = future.await.and_then(T::into_tool_result);
-                        tool_outcome(result, profile, &facts.info)
+                        tool_outcome(result, structured, profile, &facts.info)
                     }) as BoxFuture<Outcome>,
-                    Err(error) => Box::pin(ready(tool_outcome(Err(error), profile, &facts.info))),
+                    Err(error) => Box::pin(ready(tool_outcome(
+                        Err(error),
+                        structured,
+                        profile,
+                        &facts.info,
+                    ))),
                 }
             })
         })
@@ -85,13 +99,8 @@ impl Tool {
         Self::new(name, description, move |cx, args: A| {
             let function = function.clone();
             async move {
-                let task = tokio::task::spawn_blocking(move || function(cx, args));
-                // A panic goes on in here, and becomes an internal error like any other.
-                task.await
-                    .unwrap_or_else(|error| match error.try_into_panic() {
-                        Ok(panic) => std::panic::resume_unwind(panic),
-                        Err(_) => Err(ToolError::new("The server is shutting down")),
-                    })
+                let ran = blocking::run(move || function(cx, args)).await;
+                ran.unwrap_or_else(|not_run| Err(ToolError::new(not_run.to_string())))
             }
         })
     }
@@ -108,11 +117,13 @@ impl Tool {
         F: Fn(Cx, Raw) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        let build = move |validator: Arc<Validator>| -> Run {
+        let build = move |checks: Arc<Checks>| -> Run {
             Box::new(move |facts: Arc<Facts>, cx: Cx, params: Params| {
                 let profile = cx.revision().profile();
+                let structured = checks.structured;
                 let called = arguments(&params).and_then(|text| {
-                    validator
+                    checks
+                        .validator
                         .check(text)
                         .map_err(|invalid| ToolError::new(invalid.to_string()))?;
                     Ok(function(
@@ -127,9 +138,14 @@ impl Tool {
                 match called {
                     Ok(future) => Box::pin(async move {
                         let result = future.await.and_then(T::into_tool_result);
-                        tool_outcome(result, profile, &facts.info)
+                        tool_outcome(result, structured, profile, &facts.info)
                     }) as BoxFuture<Outcome>,
-                    Err(error) => Box::pin(ready(tool_outcome(Err(error), profile, &facts.info))),
+                    Err(error) => Box::pin(ready(tool_outcome(
+                        Err(error),
+                        structured,
+                        profile,
+                        &facts.info,
+                    ))),
                 }
             })
         };
@@ -145,7 +161,7 @@ impl Tool {
     fn typed<A, T>(
         name: String,
         description: String,
-        build: impl FnOnce(Arc<Validator>) -> Run + Send + 'static,
+        build: impl FnOnce(Arc<Checks>) -> Run + Send + 'static,
     ) -> Self
     where
         A: JsonSchema + 'static,
@@ -168,7 +184,7 @@ impl Tool {
         description: String,
         schema: Value,
         output: Option<Value>,
-        build: Box<dyn FnOnce(Arc<Validator>) -> Run + Send>,
+        build: Box<dyn FnOnce(Arc<Checks>) -> Run + Send>,
     ) -> Self {
         let mut schema = schema;
         // Said once is enough: each byte of a definition is paid for in every conversation.
@@ -271,6 +287,7 @@ impl Tool {
         let header_params = header_params(&self.schema);
         self.listed.input_schema = schema(&self.schema);
         let plain = encode(&self.listed);
+        let structured = self.output.is_some();
         let output = self.output.map(|output| {
             self.listed.output_schema = Some(schema(&output));
             let of_object = output.get("type").and_then(Value::as_str) == Some("object");
@@ -280,7 +297,10 @@ impl Tool {
             plain,
             output,
             header_params,
-            run: (self.build)(Arc::new(validator)),
+            run: (self.build)(Arc::new(Checks {
+                validator,
+                structured,
+            })),
             name,
         }
     }

@@ -171,7 +171,7 @@ async fn both_kinds_of_failure() {
             Err::<(), _>(Fault::internal("secret: hunter2").into())
         })
         .tool("needs", "", |_cx, (): ()| async {
-            Err::<(), _>(Fault::missing_capability("{\"sampling\":{}}").into())
+            Err::<(), _>(Fault::missing_capability(&json!({"sampling": {}})).into())
         })
         .add_tool(Tool::blocking(
             "blocked",
@@ -210,10 +210,10 @@ async fn d_29_a_missing_capability_in_both_eras() {
     let server = || {
         Server::new("s", "1")
             .tool("needs", "", |_cx, (): ()| async {
-                Err::<(), _>(Fault::missing_capability("{\"sampling\":{}}").into())
+                Err::<(), _>(Fault::missing_capability(&json!({"sampling": {}})).into())
             })
             .prompt("needs", "", |_cx, (): ()| async {
-                Err::<String, _>(Fault::missing_capability("{\"sampling\":{}}"))
+                Err::<String, _>(Fault::missing_capability(&json!({"sampling": {}})))
             })
     };
     let modern = peer(server(), Revision::V2026_07_28).await;

@@ -1,7 +1,7 @@
 //! What an HTTP request to an MCP endpoint is: one pure function of its head, then one of head and body. Not the
 //! transport, not the session itself.
 
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use polyport_wire::{Kind, Malformed, Message, RequestId, batch};
 
 use super::guard::Guard;
@@ -90,6 +90,8 @@ pub enum Route {
     Session(Message),
     /// A batch of a session.
     Batch(Vec<bytes::Bytes>),
+    /// A batch where there are no sessions, in this revision.
+    BatchAlone(Revision, Vec<bytes::Bytes>),
     /// A legacy message where there are no sessions, in this revision.
     Alone(Revision, Message),
 }
@@ -107,6 +109,10 @@ impl Endpoint {
                 return Err(Blame::MethodNotAllowed.into());
             }
             // Without a session id this is a client that looks for another transport; 405 is what it waits for.
+            // A modern client has neither of the two, whatever else its request says.
+            Method::GET | Method::DELETE if self.is_modern(head.headers) => {
+                return Err(Blame::MethodNotAllowed.into());
+            }
             Method::GET | Method::DELETE if !head.headers.contains_key(SESSION_ID) => {
                 return Err(Blame::MethodNotAllowed.into());
             }
@@ -148,32 +154,73 @@ impl Endpoint {
             Ok(message) => message,
             Err(malformed) => return Err(refuse_malformed(malformed)),
         };
-        let version = headers.get(PROTOCOL_VERSION);
-        if modern::speaks_modern(message.params()) || version.and_then(era) == Some(Era::Modern) {
+        if modern::speaks_modern(message.params()) {
             return self.modern(headers, message);
         }
-        // 2025-06-18, basic/transports: a version that is not known is refused with 400.
-        if let Some(unknown) = version.filter(|v| era(v).is_none()) {
-            let blame = Blame::UnknownVersionHeader(
-                String::from_utf8_lossy(unknown.as_bytes()).into_owned(),
-            );
-            return Err(Refusal::new(&blame, message.id().cloned()));
+        match self.version(headers) {
+            Ok(Some(revision)) if revision.profile().era == Era::Modern => {
+                self.modern(headers, message)
+            }
+            Ok(revision) => self.legacy(headers, revision, message),
+            Err(blame) => Err(Refusal::new(&blame, message.id().cloned())),
         }
-        self.legacy(headers, message)
     }
 
-    fn legacy(&self, headers: &HeaderMap, message: Message) -> Result<Route, Refusal> {
+    /// The revision that the header names. A modern one is looked at again with `_meta`, whether it is spoken or not.
+    ///
+    /// 2025-06-18, basic/transports: what is invalid or not supported is refused with 400.
+    fn version(&self, headers: &HeaderMap) -> Result<Option<Revision>, Blame> {
+        let Some(value) = headers.get(PROTOCOL_VERSION) else {
+            return Ok(None);
+        };
+        let name = String::from_utf8_lossy(value.as_bytes());
+        let known = Revision::parse(name.trim());
+        match known.filter(|r| self.speaks.contains(*r) || r.profile().era == Era::Modern) {
+            Some(revision) => Ok(Some(revision)),
+            None => Err(Blame::UnknownVersionHeader(name.into_owned())),
+        }
+    }
+
+    /// In which revision a legacy message without a session is served.
+    fn alone(&self, named: Option<Revision>) -> Result<Revision, Blame> {
+        let revision = named.unwrap_or(Revision::UNNAMED);
+        if self.speaks.contains(revision) {
+            Ok(revision)
+        } else {
+            Err(Blame::UnsupportedVersion {
+                requested: revision.name().to_owned(),
+                supported: self.speaks,
+            })
+        }
+    }
+
+    fn is_modern(&self, headers: &HeaderMap) -> bool {
+        matches!(self.version(headers), Ok(Some(revision)) if revision.profile().era == Era::Modern)
+    }
+
+    fn legacy(
+        &self,
+        headers: &HeaderMap,
+        named: Option<Revision>,
+        message: Message,
+    ) -> Result<Route, Refusal> {
+        let is_opening = message.kind() == Kind::Request && message.method() == "initialize";
         if !self.sessions {
-            let named = headers
-                .get(PROTOCOL_VERSION)
-                .and_then(|v| v.to_str().ok())
-                .and_then(Revision::parse);
-            return Ok(Route::Alone(named.unwrap_or(Revision::UNNAMED), message));
+            // What `initialize` comes to is for its own version to say.
+            let revision = if is_opening {
+                Ok(named.unwrap_or(Revision::UNNAMED))
+            } else {
+                self.alone(named)
+            };
+            return match revision {
+                Ok(revision) => Ok(Route::Alone(revision, message)),
+                Err(blame) => Err(Refusal::new(&blame, message.id().cloned())),
+            };
         }
         if headers.contains_key(SESSION_ID) {
             return Ok(Route::Session(message));
         }
-        if message.kind() == Kind::Request && message.method() == "initialize" {
+        if is_opening {
             return Ok(Route::Initialize(message));
         }
         Err(Refusal::new(&Blame::SessionMissing, message.id().cloned()))
@@ -201,12 +248,15 @@ impl Endpoint {
     }
 
     fn batch(&self, headers: &HeaderMap, body: &bytes::Bytes) -> Result<Route, Refusal> {
-        if !self.sessions || !headers.contains_key(SESSION_ID) {
-            return Err(Blame::BatchNotSpoken.into());
+        let parts = batch::split(body, &self.limits.json).map_err(refuse_malformed)?;
+        let named = self.version(headers)?;
+        if !self.sessions {
+            return Ok(Route::BatchAlone(self.alone(named)?, parts));
         }
-        batch::split(body, &self.limits.json)
-            .map(Route::Batch)
-            .map_err(refuse_malformed)
+        if !headers.contains_key(SESSION_ID) {
+            return Err(Blame::SessionMissing.into());
+        }
+        Ok(Route::Batch(parts))
     }
 }
 
@@ -241,9 +291,4 @@ fn refuse_malformed(malformed: Malformed) -> Refusal {
         id: malformed.id,
         error,
     }
-}
-
-/// The era of a version header; none where it names nothing we know.
-fn era(version: &HeaderValue) -> Option<Era> {
-    Revision::parse(version.to_str().ok()?.trim()).map(|r| r.profile().era)
 }

@@ -8,4 +8,4 @@ pub mod session;
 pub use classify::{Head, Refusal, Route, Verb};
 pub use guard::Guard;
 pub use headers::{HeaderParam, Mirror, ParamKind};
-pub use session::{SessionId, Sessions};
+pub use session::{Occupied, SessionId, Sessions};

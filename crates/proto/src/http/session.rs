@@ -44,6 +44,18 @@ impl fmt::Debug for SessionId {
     }
 }
 
+/// What a session table must know of a session.
+pub trait Occupied {
+    /// Does something of it run? Then it is in use, however long ago its last request came.
+    fn is_occupied(&self) -> bool;
+}
+
+impl<S: Occupied> Occupied for Arc<S> {
+    fn is_occupied(&self) -> bool {
+        self.as_ref().is_occupied()
+    }
+}
+
 #[derive(Debug)]
 struct Entry<S> {
     session: S,
@@ -67,7 +79,7 @@ pub struct Sessions<S> {
 /// A session that is idle for less than this never makes room for another.
 const BUSY: Duration = Duration::from_secs(60);
 
-impl<S: Clone> Sessions<S> {
+impl<S: Clone + Occupied> Sessions<S> {
     /// An empty table.
     pub fn new(limits: &Limits) -> Self {
         Self {
@@ -108,6 +120,7 @@ impl<S: Clone> Sessions<S> {
     ) -> Result<Vec<S>, Blame> {
         let mut gone = Vec::new();
         if self.entries.len() >= self.max {
+            self.note_occupied(now);
             let victim = self
                 .oldest(|e| !e.initialized)
                 .or_else(|| self.oldest(|e| now.saturating_sub(e.used) > BUSY));
@@ -135,6 +148,17 @@ impl<S: Clone> Sessions<S> {
         Ok(gone)
     }
 
+    /// A session of which something runs is in use now.
+    fn note_occupied(&mut self, now: Duration) {
+        for entry in self
+            .entries
+            .values_mut()
+            .filter(|e| e.session.is_occupied())
+        {
+            entry.used = now;
+        }
+    }
+
     fn oldest(&self, which: impl Fn(&Entry<S>) -> bool) -> Option<SessionId> {
         self.entries
             .iter()
@@ -152,6 +176,9 @@ impl<S: Clone> Sessions<S> {
     ) -> Option<S> {
         let (idle, life, opening) = (self.idle, self.life, self.opening);
         let entry = self.entries.get_mut(id)?;
+        if entry.session.is_occupied() {
+            entry.used = now;
+        }
         if entry.principal.as_deref() != principal || entry.is_over(idle, life, opening, now) {
             return None;
         }
@@ -173,6 +200,7 @@ impl<S: Clone> Sessions<S> {
 
     /// Takes out those whose time is over.
     pub fn expire(&mut self, now: Duration) -> Vec<S> {
+        self.note_occupied(now);
         let (idle, life, opening) = (self.idle, self.life, self.opening);
         let over: Vec<_> = self
             .entries
@@ -211,6 +239,13 @@ mod tests {
     use super::*;
 
     const S: fn(u64) -> Duration = Duration::from_secs;
+
+    /// A session by its number; those above 100 have something running.
+    impl Occupied for u32 {
+        fn is_occupied(&self) -> bool {
+            *self > 100
+        }
+    }
 
     fn table(sessions: usize) -> Sessions<u32> {
         Sessions::new(&Limits {
@@ -290,6 +325,23 @@ mod tests {
             "idle for a minute"
         );
         assert_eq!(t.len(), 2);
+    }
+
+    #[test]
+    fn what_runs_keeps_its_session() {
+        let mut t = table(2);
+        t.open(id(1), None, 101, S(0)).unwrap();
+        t.set_initialized(&id(1));
+        assert!(t.expire(S(3_600)).is_empty());
+        assert_eq!(t.touch(&id(1), None, S(7_200)), Some(101));
+        t.open(id(2), None, 2, S(7_200)).unwrap();
+        t.set_initialized(&id(2));
+        assert_eq!(t.open(id(3), None, 3, S(7_300)).unwrap(), [2]);
+        assert_eq!(
+            t.expire(S(24 * 3_600)).len(),
+            2,
+            "its life ends all the same"
+        );
     }
 
     #[test]

@@ -65,6 +65,7 @@ pub enum Turn<C> {
 pub struct Peer<C> {
     speaks: Revisions,
     calls: usize,
+    facts: usize,
     session: Option<Arc<Remembered>>,
     initialized: bool,
     incoming: Incoming<C>,
@@ -77,6 +78,7 @@ impl<C> Peer<C> {
         Self {
             speaks,
             calls: limits.calls_per_session,
+            facts: limits.client_facts_bytes,
             session: None,
             initialized: false,
             incoming: Incoming::default(),
@@ -198,6 +200,9 @@ impl<C> Peer<C> {
         let method = message.method();
         let params = message.params();
         let admitted = if modern::speaks_modern(params) {
+            if in_batch {
+                return Err(Blame::ModernInBatch);
+            }
             let (method, envelope) = modern::admit(&method, params, self.speaks, None)?;
             (method, envelope, false)
         } else if method == "initialize" {
@@ -207,7 +212,8 @@ impl<C> Peer<C> {
             if self.session.is_some() {
                 return Err(Blame::AlreadyInitialized);
             }
-            let session = Arc::new(legacy::open(params, self.speaks)?);
+            self.check_room()?;
+            let session = Arc::new(legacy::open(params, self.speaks, self.facts)?);
             let envelope = Envelope::remembered(session.clone(), None);
             self.session = Some(session);
             ("server/discover", envelope, true)
@@ -226,10 +232,17 @@ impl<C> Peer<C> {
             }
             (method, envelope, false)
         };
-        if self.incoming.len() >= self.calls {
-            return Err(Blame::TooManyCalls { limit: self.calls });
-        }
+        self.check_room()?;
         Ok(Some(admitted))
+    }
+
+    fn check_room(&self) -> Result<(), Blame> {
+        let limit = self.calls;
+        if self.incoming.len() >= limit {
+            Err(Blame::TooManyCalls { limit })
+        } else {
+            Ok(())
+        }
     }
 
     fn handle_notification(&mut self, message: Message, out: &mut Vec<u8>) -> Turn<C> {
@@ -294,7 +307,8 @@ impl<C> Peer<C> {
         self.incoming.insert(receipt, tag);
     }
 
-    /// A tracked call has ended. False: it was cancelled meanwhile, and nothing is written.
+    /// A tracked call has ended. A call that [`Turn::Cancel`] gave back has no end any more: its id may be in use again.
+    /// False: no such call, and nothing is written.
     pub fn finish(&mut self, id: &RequestId, outcome: &Outcome, out: &mut Vec<u8>) -> bool {
         let Some((receipt, _)) = self.incoming.remove(id) else {
             return false;

@@ -17,7 +17,7 @@ use crate::text::{progress_token, string};
 ///
 /// # Errors
 /// A member that is missing or of the wrong type; or no legacy revision is spoken here.
-pub fn open(params: &Params, speaks: Revisions) -> Result<Remembered, Blame> {
+pub fn open(params: &Params, speaks: Revisions, limit: usize) -> Result<Remembered, Blame> {
     let text = params
         .text()
         .ok_or(Blame::BadInitialize { member: "params" })?;
@@ -50,6 +50,10 @@ pub fn open(params: &Params, speaks: Revisions) -> Result<Remembered, Blame> {
         |text| object(text, "capabilities"),
     )?;
     let info = info.map(|text| object(text, "clientInfo")).transpose()?;
+    if capabilities.as_bytes().len() + info.as_ref().map_or(0, |info| info.as_bytes().len()) > limit
+    {
+        return Err(Blame::ClientFactsTooLong { limit });
+    }
     Ok(Remembered::new(
         revision,
         ClientFacts { info, capabilities },

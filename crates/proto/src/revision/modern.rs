@@ -11,7 +11,7 @@ use crate::envelope::{ClientFacts, Envelope};
 use crate::http::headers::Mirror;
 use crate::outcome::{Code, Outcome, RpcError};
 use crate::receipt::Receipt;
-use crate::text::{progress_token, string};
+use crate::text::{kept, progress_token, string};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -36,12 +36,12 @@ pub fn admit(
 ) -> Result<(&'static str, Envelope), Blame> {
     let requested = text(params.protocol_version(), VERSION)?;
     let capabilities = match params.client_capabilities() {
-        Some(object) if object.starts_with('{') => params.slice(object),
+        Some(object) if object.starts_with('{') => kept(params, object),
         Some(_) => return Err(Blame::MetaInvalid(CAPABILITIES)),
         None => return Err(Blame::MetaMissing(CAPABILITIES)),
     };
     let info = match params.client_info() {
-        Some(object) if object.starts_with('{') => Some(params.slice(object)),
+        Some(object) if object.starts_with('{') => Some(kept(params, object)),
         Some(_) => return Err(Blame::MetaInvalid(INFO)),
         None => None,
     };

@@ -33,7 +33,8 @@ pub struct Resource {
     pub size: Option<u64>,
 }
 
-/// Lists files, but for hidden ones and those that `.gitignore` leaves out. (They can be read all the same.)
+/// Lists files, but for hidden ones and those that `.gitignore` leaves out. (They can be read all the same.) A file in
+/// a folder that lies in another one is listed once, below the inner folder.
 pub fn list(
     folders: &Folders,
     cursor: Option<&str>,
@@ -59,7 +60,7 @@ pub fn list(
     let mut resources = Vec::new();
     let mut last = None;
     while let Some(found) = walk.next()? {
-        if found.kind != Kind::File {
+        if found.kind != Kind::File || found.place.is_in_inner_folder() {
             continue;
         }
         if resources.len() >= limits.page.max(1) {

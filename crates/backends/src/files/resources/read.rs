@@ -33,11 +33,18 @@ pub fn read(
     uri: &str,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Contents, FilesError> {
-    let place = Spot::of_uri(folders, uri)?.place()?;
-    Ok(Contents {
-        uri: uri.to_owned(),
-        ..contents(folders, &place, cancelled)?
-    })
+    let found = Spot::of_uri(folders, uri)
+        .and_then(Spot::place)
+        .and_then(|place| contents(folders, &place, cancelled));
+    match found {
+        Ok(found) => Ok(Contents {
+            uri: uri.to_owned(),
+            ..found
+        }),
+        // Under the URI as it was asked for, wherever that leads.
+        Err(FilesError::Missing { .. }) => Err(folders.missing(uri)),
+        Err(error) => Err(error),
+    }
 }
 
 pub(in super::super) fn contents(

@@ -1,9 +1,19 @@
-//! What is said on standard error when serving begins: what is served, where, what it costs a model, and how to give it to a host.
+//! What is said on standard error when serving begins: what is served, what it costs a model, where, and how to give it to a host.
+
+use std::path::Path;
 
 use polyport::{Revisions, Server};
-use serde_json::json;
+use polyport_backends::files::{Folders, serve::count_resources};
 
-use crate::ui::{self, thousands};
+use super::entry::Entry;
+use crate::ui::{self, count, thousands};
+
+/// Columns of the widest line; only what is meant to be copied is longer.
+const WIDTH: usize = 100;
+/// Columns for what a back-end serves.
+const WHAT: usize = 28;
+/// Folders that are listed by name.
+const NAMED: usize = 20;
 
 /// How a client reaches the server.
 pub(super) enum Reached<'a> {
@@ -16,49 +26,75 @@ pub(super) enum Reached<'a> {
 /// The block of text.
 #[derive(Debug)]
 pub(super) struct StartUp {
-    words: Vec<String>,
-    lines: Vec<[String; 4]>,
+    entry: Entry,
+    backends: Vec<Backend>,
+    /// Tools, prompts, fixed resources, and bytes of the definitions of tools so far.
+    before: [usize; 4],
+}
+
+/// One line of it.
+#[derive(Debug, Default)]
+struct Backend {
+    kind: &'static str,
+    what: String,
+    /// The names with which paths begin where there are several folders, and how they were named.
+    folders: Vec<(String, String)>,
+    resources: Option<(usize, bool)>,
     tools: usize,
+    prompts: usize,
     bytes: usize,
 }
 
 impl StartUp {
-    pub(super) fn new(words: &[String]) -> Self {
+    /// With nothing served yet.
+    pub(super) fn new(entry: Entry) -> Self {
         Self {
-            words: words.to_vec(),
-            lines: Vec::new(),
-            tools: 0,
-            bytes: 0,
+            entry,
+            backends: Vec::new(),
+            before: [0; 4],
         }
     }
 
-    /// One back-end; the counts are those before and after it was added.
-    pub(super) fn add(
-        &mut self,
-        kind: &str,
-        what: &str,
-        before: (usize, usize, usize),
-        after: (usize, usize, usize),
-    ) {
-        let prompts = match after.1 - before.1 {
-            0 => String::new(),
-            n => format!("{n} prompts"),
-        };
-        self.lines.push([
-            kind.to_owned(),
-            what.to_owned(),
-            format!("{} tools", after.0 - before.0),
-            prompts,
-        ]);
+    /// The next back-end.
+    pub(super) fn will_add(&mut self, kind: &'static str, what: &str) {
+        self.backends.push(Backend {
+            kind,
+            what: what.to_owned(),
+            ..Backend::default()
+        });
     }
 
-    /// What the tools weigh in a model's context.
-    pub(super) fn measure(&mut self, server: &Server) {
-        self.tools = server.counts().0;
-        self.bytes = server
+    /// The next back-end is made of folders, which were named by these paths.
+    pub(super) fn will_add_folders(&mut self, folders: &Folders, named: &[&Path]) {
+        let what = match named {
+            [only] => ui::path(only),
+            several => count(several.len(), "folder"),
+        };
+        self.will_add("files", &what);
+        if let Some(last) = self.backends.last_mut() {
+            last.resources = count_resources(folders);
+            let names = folders.iter().map(|folder| folder.name().to_owned());
+            last.folders = names.zip(named.iter().map(|path| ui::path(path))).collect();
+        }
+    }
+
+    /// The server with that back-end in it.
+    pub(super) fn added(&mut self, server: Server) -> Server {
+        let (tools, prompts, resources) = server.counts();
+        let bytes = server
             .tool_definitions()
             .map(|tool| tool.as_bytes().len())
             .sum();
+        let before = std::mem::replace(&mut self.before, [tools, prompts, resources, bytes]);
+        if let Some(last) = self.backends.last_mut() {
+            last.tools = tools - before[0];
+            last.prompts = prompts - before[1];
+            last.bytes = bytes - before[3];
+            if resources > before[2] {
+                last.resources = Some((resources - before[2], false));
+            }
+        }
+        server
     }
 
     /// Says it.
@@ -67,71 +103,102 @@ impl StartUp {
     }
 
     fn text(&self, reached: &Reached<'_>, speaks: Revisions, why: &str) -> String {
-        let mut text = format!(
-            "polyport {}  serving {} back-end{} as one MCP server\n",
+        let mut lines = vec![format!(
+            "polyport {}  serving {} as one MCP server",
             env!("CARGO_PKG_VERSION"),
-            self.lines.len(),
-            if self.lines.len() == 1 { "" } else { "s" }
-        );
-        let width = self
-            .lines
-            .iter()
-            .map(|line| line[1].chars().count())
-            .max()
-            .unwrap_or(0);
-        for [kind, what, tools, prompts] in &self.lines {
-            let pad = " ".repeat(width - what.chars().count());
-            text.push_str(
-                format!("  {kind:<6}  {what}{pad}  read-only  {tools:>8}  {prompts}").trim_end(),
-            );
-            text.push('\n');
-        }
-        // Bytes divided by four: close enough for English and JSON, and honest about being a guess.
-        let tokens = thousands(self.bytes / 4);
-        text.push_str(&format!(
-            "  {} tools, ~{tokens} tokens of definitions\n",
-            self.tools
-        ));
+            count(self.backends.len(), "back-end"),
+        )];
+        self.table(&mut lines);
+        lines.push(match reached {
+            Reached::Stdio => format!("  stdio   ({why})"),
+            Reached::Http(url) => format!("  http    {url}  ({why})"),
+        });
         let revisions: Vec<_> = speaks.iter().map(|r| r.name()).collect();
-        let (transport, host) = match reached {
-            Reached::Stdio => ("stdio".to_owned(), self.command_entry()),
-            Reached::Http(url) => (
-                format!("http    {url}"),
-                json!({"mcpServers": {self.name(): {"type": "http", "url": url}}}),
-            ),
+        lines.push(format!("  speaks  {}", revisions.join(", ")));
+        lines.push(String::new());
+        lines.push(
+            "For an AI host that starts it itself (in VS Code, \"servers\" instead of \"mcpServers\"):".to_owned(),
+        );
+        lines.push(self.entry.command().to_string());
+        if let Reached::Http(url) = reached {
+            lines.push("For one that connects to it while it runs:".to_owned());
+            lines.push(self.entry.url(url).to_string());
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn table(&self, lines: &mut Vec<String>) {
+        let rows: Vec<_> = self.backends.iter().map(Backend::cells).collect();
+        let width = |column: usize| {
+            let widths = rows.iter().map(|row| row[column].chars().count());
+            widths.max().unwrap_or(0)
         };
-        text.push_str(&format!(
-            "  {transport}  ({why})\n  speaks  {}\n",
-            revisions.join(", ")
-        ));
-        text.push_str(&format!(
-            "Give it to an AI host (Claude, Cursor, VS Code, …):\n  {host}\n"
-        ));
-        text
-    }
-
-    fn command_entry(&self) -> serde_json::Value {
-        let program = std::env::current_exe()
-            .map_or_else(|_| "polyport".to_owned(), |path| path.display().to_string());
-        let mut arguments = vec!["serve".to_owned()];
-        arguments.extend(self.words.iter().map(|word| absolute(word)));
-        json!({"mcpServers": {self.name(): {"command": program, "args": arguments}}})
-    }
-
-    /// A name for the entry: that of the first back-end.
-    fn name(&self) -> String {
-        let first = self.words.first().map_or("polyport", String::as_str);
-        let name = std::path::Path::new(&absolute(first))
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        name.unwrap_or_else(|| "polyport".to_owned())
+        for (backend, [what, tools, tokens, rest]) in self.backends.iter().zip(&rows) {
+            let line = format!(
+                "  {:<6}  {what:<what_width$}  read-only  {tools:>tools_width$}  {tokens:>tokens_width$}  {rest}",
+                backend.kind,
+                what_width = width(0),
+                tools_width = width(1),
+                tokens_width = width(2),
+            );
+            lines.push(line.trim_end().to_owned());
+            backend.list_folders(lines);
+        }
+        if rows.len() > 1 {
+            let sum = |of: fn(&Backend) -> usize| self.backends.iter().map(of).sum();
+            lines.push(format!(
+                "  {}, {} in all",
+                count(sum(|b| b.tools), "tool"),
+                tokens(sum(|b| b.bytes))
+            ));
+        }
     }
 }
 
-/// A host starts it in another folder.
-fn absolute(word: &str) -> String {
-    if word == "demo" {
-        return word.to_owned();
+impl Backend {
+    fn cells(&self) -> [String; 4] {
+        let mut rest = Vec::new();
+        if let Some((n, more)) = self.resources {
+            let more = if more { "+" } else { "" };
+            let s = if n == 1 { "" } else { "s" };
+            rest.push(format!("{}{more} resource{s}", thousands(n)));
+        }
+        if self.prompts > 0 {
+            rest.push(count(self.prompts, "prompt"));
+        }
+        [
+            ui::tail(&self.what, WHAT),
+            count(self.tools, "tool"),
+            tokens(self.bytes),
+            rest.join("  "),
+        ]
     }
-    std::fs::canonicalize(word).map_or_else(|_| word.to_owned(), |path| path.display().to_string())
+
+    fn list_folders(&self, lines: &mut Vec<String>) {
+        if self.folders.len() < 2 {
+            return;
+        }
+        let shown = self.folders.iter().take(NAMED);
+        let names: Vec<_> = shown
+            .clone()
+            .map(|(name, _)| format!("{}/", ui::tail(name, 30)))
+            .collect();
+        let width = names
+            .iter()
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for (name, (_, path)) in names.iter().zip(shown) {
+            let path = ui::tail(path, WIDTH - 12 - width);
+            lines.push(format!("          {name:<width$}  {path}"));
+        }
+        if self.folders.len() > NAMED {
+            lines.push(format!("          and {} more", self.folders.len() - NAMED));
+        }
+    }
+}
+
+/// Bytes divided by four: close enough for English and JSON, and marked as the guess it is (D-41).
+fn tokens(bytes: usize) -> String {
+    format!("~{} tokens", thousands(bytes / 4))
 }

@@ -1,0 +1,206 @@
+//! HTTP/1.1 as far as a client on loopback needs it, over a socket that can be abused between any two bytes.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// Longest response that is taken.
+const MAX: usize = 64 << 20;
+/// How long a connect may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    stream: TcpStream,
+    /// Read and not used.
+    buffer: Vec<u8>,
+}
+
+/// A whole response.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
+    pub(crate) body: Vec<u8>,
+    /// The body is a stream of events.
+    pub(crate) events: bool,
+    /// The server ends the connection.
+    pub(crate) closes: bool,
+}
+
+fn bad(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
+}
+
+impl Wire {
+    pub(crate) async fn connect(port: u16) -> io::Result<Self> {
+        let connecting = TcpStream::connect(("127.0.0.1", port));
+        let stream = tokio::time::timeout(CONNECT, connecting)
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            buffer: Vec::new(),
+        })
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// Leaves with a reset instead of a farewell.
+    pub(crate) fn reset(self) {
+        let _ = self.stream.set_zero_linger();
+    }
+
+    /// Reads something; none at the end.
+    pub(crate) async fn some(&mut self) -> io::Result<usize> {
+        self.stream.read_buf(&mut self.buffer).await
+    }
+
+    /// Reads to the end, keeps nothing; gives back how much it was.
+    pub(crate) async fn drain(&mut self) -> io::Result<usize> {
+        let mut sum = std::mem::take(&mut self.buffer).len();
+        loop {
+            self.buffer.clear();
+            match self.some().await? {
+                0 => return Ok(sum),
+                n => sum += n,
+            }
+        }
+    }
+
+    /// Reads one response.
+    pub(crate) async fn answer(&mut self) -> io::Result<Answer> {
+        let head = loop {
+            let head = self.until(b"\r\n\r\n").await?;
+            // An interim response only says that the rest may come.
+            if !head.starts_with(b"HTTP/1.1 100") {
+                break head;
+            }
+        };
+        let head = String::from_utf8(head).map_err(|_| bad("the head is no text"))?;
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1));
+        let status = status.and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| bad("no status"))?;
+        let mut answer = Answer {
+            status,
+            session: None,
+            body: Vec::new(),
+            events: false,
+            closes: false,
+        };
+        let (mut length, mut chunked) = (None, false);
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            let value = value.trim();
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.parse::<usize>().ok(),
+                "transfer-encoding" => chunked = value == "chunked",
+                "content-type" => answer.events = value == "text/event-stream",
+                "mcp-session-id" => answer.session = Some(value.to_owned()),
+                "connection" => answer.closes = value.eq_ignore_ascii_case("close"),
+                _ => {}
+            }
+        }
+        answer.body = match length {
+            _ if matches!(status, 204 | 304) => Vec::new(),
+            _ if chunked => self.chunks().await?,
+            Some(length) => self.exactly(length).await?,
+            None => return Err(bad("a body without an end")),
+        };
+        Ok(answer)
+    }
+
+    async fn chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let line = self.until(b"\r\n").await?;
+            let size = std::str::from_utf8(&line[..line.len() - 2]).unwrap_or_default();
+            let size =
+                usize::from_str_radix(size, 16).map_err(|_| bad("a chunk without a size"))?;
+            let chunk = self.exactly(size + 2).await?;
+            if size == 0 {
+                return Ok(body);
+            }
+            body.extend_from_slice(&chunk[..size]);
+            if body.len() > MAX {
+                return Err(bad("a response without an end"));
+            }
+        }
+    }
+
+    async fn until(&mut self, end: &[u8]) -> io::Result<Vec<u8>> {
+        let mut looked = 0;
+        loop {
+            let from = looked.max(end.len()) - end.len();
+            if let Some(at) = self.buffer[from..]
+                .windows(end.len())
+                .position(|w| w == end)
+            {
+                let rest = self.buffer.split_off(from + at + end.len());
+                return Ok(std::mem::replace(&mut self.buffer, rest));
+            }
+            looked = self.buffer.len();
+            if looked > MAX {
+                return Err(bad("a line without an end"));
+            }
+            self.more().await?;
+        }
+    }
+
+    async fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        if length > MAX {
+            return Err(bad("a response without an end"));
+        }
+        while self.buffer.len() < length {
+            self.more().await?;
+        }
+        let rest = self.buffer.split_off(length);
+        Ok(std::mem::replace(&mut self.buffer, rest))
+    }
+
+    async fn more(&mut self) -> io::Result<()> {
+        match self.some().await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A POST of a message, as an ordinary client sends it, with more headers.
+pub(crate) fn post(headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
+    let plain = [
+        ("Host", "127.0.0.1"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    request("POST", "/mcp", &[plain.as_slice(), headers].concat(), body)
+}
+
+/// Any request, as the headers say; the length is added.
+pub(crate) fn request(
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: impl AsRef<[u8]>,
+) -> Vec<u8> {
+    let body = body.as_ref();
+    let mut text = head(method, target, headers);
+    text.truncate(text.len() - 2);
+    text += &format!("Content-Length: {}\r\n\r\n", body.len());
+    [text.as_bytes(), body].concat()
+}
+
+/// Only the head, without a length.
+pub(crate) fn head(method: &str, target: &str, headers: &[(&str, &str)]) -> String {
+    let mut text = format!("{method} {target} HTTP/1.1\r\n");
+    for (name, value) in headers {
+        text += &format!("{name}: {value}\r\n");
+    }
+    text + "\r\n"
+}

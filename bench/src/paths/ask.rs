@@ -1,0 +1,132 @@
+//! What is asked, of which server, and in which words. Not over which transport.
+
+use polyport::schemars::JsonSchema;
+use polyport::serde::{Deserialize, Serialize};
+use polyport::{Json, Server};
+
+/// In which era a client speaks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Era {
+    /// A handshake first; over HTTP a session.
+    Legacy,
+    /// Every request stands alone.
+    Modern,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ask {
+    /// A text of so many bytes comes back.
+    Echo(usize),
+    /// A structured result.
+    Add,
+    /// A member of the arguments has the wrong type.
+    BadArguments,
+    /// A list of 50 tools.
+    List,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "polyport::serde")]
+#[schemars(crate = "polyport::schemars")]
+struct Echo {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "polyport::serde")]
+#[schemars(crate = "polyport::schemars")]
+struct Add {
+    a: f64,
+    b: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "polyport::serde")]
+#[schemars(crate = "polyport::schemars")]
+struct Sum {
+    sum: f64,
+}
+
+const OPENING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"count","version":"1.0.0"}}}"#;
+const OPENED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const META: &str = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"count","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+impl Era {
+    /// What goes before the first request.
+    pub(super) fn opening(self) -> &'static [&'static str] {
+        match self {
+            Self::Legacy => &[OPENING, OPENED],
+            Self::Modern => &[],
+        }
+    }
+
+    /// What every request carries besides its own.
+    fn meta(self) -> &'static str {
+        match self {
+            Self::Legacy => "",
+            Self::Modern => META,
+        }
+    }
+}
+
+impl Ask {
+    /// The server that is asked.
+    pub(super) fn server(self) -> Server {
+        let tools = if self == Self::List { 49 } else { 1 };
+        let mut server = Server::new("count", "1.0.0").tool(
+            "add",
+            "Adds two numbers.",
+            |_cx, n: Add| async move { Ok(Json(Sum { sum: n.a + n.b })) },
+        );
+        for n in 0..tools {
+            let name = if n == 0 {
+                "echo".to_owned()
+            } else {
+                format!("echo_{n}")
+            };
+            server = server.tool(name, "Gives back the text.", |_cx, e: Echo| async move {
+                Ok(e.text)
+            });
+        }
+        server
+    }
+
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::List => "tools/list",
+            _ => "tools/call",
+        }
+    }
+
+    /// The tool that is called.
+    pub(super) fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::Echo(_) => Some("echo"),
+            Self::Add | Self::BadArguments => Some("add"),
+            Self::List => None,
+        }
+    }
+
+    /// The message.
+    pub(super) fn message(self, era: Era) -> String {
+        let meta = era.meta();
+        let params = match self {
+            Self::Echo(bytes) => {
+                let text = "x".repeat(bytes);
+                format!(r#""name":"echo","arguments":{{"text":"{text}"}}{meta}"#)
+            }
+            Self::Add => format!(r#""name":"add","arguments":{{"a":2,"b":3}}{meta}"#),
+            Self::BadArguments => format!(r#""name":"add","arguments":{{"a":2,"b":"3"}}{meta}"#),
+            Self::List => meta.trim_start_matches(',').to_owned(),
+        };
+        let method = self.method();
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{{params}}}}}"#)
+    }
+}
+
+/// A tools/call of exactly so many bytes.
+pub(super) fn call_of(bytes: usize) -> String {
+    let least = Ask::Echo(0).message(Era::Legacy).len();
+    Ask::Echo(bytes - least).message(Era::Legacy)
+}

@@ -1,0 +1,62 @@
+//! What is said about a command line that cannot be meant, beyond what clap says itself. Not what its words mean.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use crate::failure::Failure;
+use crate::ui;
+
+/// Shown below the help of every verb that has no better ones.
+pub(crate) const EXAMPLES: &str = "Examples:
+  polyport serve ./notes        serve a folder, read-only
+  polyport serve demo           serve a built-in server, to try a client with
+  polyport help serve           say more";
+
+/// Shown below an error.
+const EXAMPLE: &str = "Example: polyport serve ./notes\n";
+
+/// Says what is wrong with the command line, or shows the help that was asked for.
+pub(crate) fn report(mut error: Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader that is gone is no failure (`polyport --help | head`).
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => _ = error.print(),
+        ErrorKind::MissingRequiredArgument => {
+            return Failure::usage("nothing to serve")
+                .hint("name a folder, or demo for the built-in server: polyport serve ./notes")
+                .report();
+        }
+        ErrorKind::InvalidSubcommand => {
+            if let Some(backend) = backend(&error) {
+                return Failure::usage(format!("{backend} is no verb"))
+                    .hint(format!("to serve it: polyport serve {backend}"))
+                    .report();
+            }
+            say(&error);
+        }
+        _ => {
+            // It suggests to pass an unknown option as the name of a folder.
+            error.remove(ContextKind::Suggested);
+            say(&error);
+        }
+    }
+    ExitCode::from(2)
+}
+
+fn say(error: &Error) {
+    let _ = error.print();
+    ui::say(EXAMPLE);
+}
+
+/// The word in the verb's place, if it is something to serve.
+fn backend(error: &Error) -> Option<String> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    (word == "demo" || Path::new(word).is_dir()).then(|| ui::path(Path::new(word)))
+}

@@ -1,0 +1,19 @@
+//! The program `polyport` as people and hosts start it: one module for each subject.
+//!
+//! Text for people is compared with files in `golden/`; `UPDATE_GOLDEN=1` writes them anew.
+#![allow(clippy::unwrap_used, reason = "a test may fail that way")]
+#![allow(clippy::print_stdout, reason = "a test says why it is skipped")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "tests write json!(…) where they call"
+)]
+
+mod ends;
+mod folder;
+mod log;
+mod readme;
+mod start_up;
+mod stream;
+mod support;
+mod usage;
+mod web;

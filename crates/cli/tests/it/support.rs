@@ -1,0 +1,120 @@
+//! The program in a folder made for one test, terminals, and the comparison with golden files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use polyport::Revision;
+use polyport_testkit::Program;
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tempfile::TempDir;
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_polyport");
+
+/// A folder with a few files in it, in which the program is started.
+pub(crate) struct Place {
+    outside: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let outside = TempDir::with_prefix("polyport-cli").unwrap();
+        let place = Self { outside };
+        for (name, text) in [
+            ("notes/a.md", "# A\nalpha\n"),
+            ("notes/b/c.txt", "beta\ngamma\n"),
+            ("other/notes/d.txt", "delta\n"),
+            ("file.txt", "outside\n"),
+        ] {
+            place.write(name, text);
+        }
+        place
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        fs::canonicalize(self.outside.path()).unwrap().join(name)
+    }
+
+    /// `polyport` with these words, on no input.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(BINARY);
+        command.args(words).current_dir(self.path(""));
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.env_remove("COLUMNS").env("NO_COLOR", "1");
+        command
+    }
+
+    /// `polyport serve` with these words, as a host starts it.
+    pub(crate) fn host(&self, words: &[&str]) -> Program {
+        self.host_in(words, Revision::LATEST_LEGACY)
+    }
+
+    pub(crate) fn host_in(&self, words: &[&str], revision: Revision) -> Program {
+        Program::start_in(&mut self.command(["serve"].iter().chain(words)), revision)
+    }
+
+    /// `polyport serve` with these words and standard input as `command` was told.
+    pub(crate) fn listener(&self, words: &[&str], stdin: impl Into<Stdio>) -> Program {
+        let mut command = self.command(["serve"].iter().chain(words));
+        command.stdin(stdin);
+        Program::spawn(&mut command, Revision::LATEST_LEGACY, |child| {
+            Box::new(child.stdout.take().unwrap())
+        })
+    }
+
+    /// What differs from run to run, by a name.
+    pub(crate) fn plain(&self, text: &str) -> String {
+        let here = self.path("");
+        text.replace(BINARY, "<polyport>")
+            .replace(here.to_str().unwrap().trim_end_matches('/'), "<here>")
+            .replace(env!("CARGO_PKG_VERSION"), "<version>")
+    }
+}
+
+/// The number after each `mark`, by a name.
+pub(crate) fn unnumbered(text: &str, mark: &str, name: &str) -> String {
+    let mut pieces = text.split(mark);
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ',');
+        let name = if rest.len() == piece.len() { "" } else { name };
+        plain += &format!("{mark}{name}{rest}");
+    }
+    plain
+}
+
+/// Compares with a file in `golden/`.
+pub(crate) fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let want = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == want,
+        "{} is not what was printed (UPDATE_GOLDEN=1 writes it anew):\n{text}",
+        path.display()
+    );
+}
+
+/// A terminal: our end and the program's.
+pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let theirs = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    (ours, theirs)
+}

@@ -1,0 +1,156 @@
+//! Command lines that ask for help or cannot be meant.
+
+use std::fmt::Write as _;
+use std::process::{Command, Output};
+
+use crate::support::{BINARY, Place, golden};
+
+fn said(output: &Output) -> String {
+    let mut text = String::new();
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            writeln!(
+                text,
+                "-- {name}\n{}",
+                String::from_utf8_lossy(bytes).trim_end()
+            )
+            .unwrap();
+        }
+    }
+    writeln!(text, "-- exit {}", output.status.code().unwrap()).unwrap();
+    text
+}
+
+fn all(place: &Place, lines: &[&[&str]]) -> String {
+    let mut text = String::new();
+    for words in lines {
+        let output = place.command(*words).output().unwrap();
+        let line: String = words.iter().map(|word| format!(" {word}")).collect();
+        writeln!(text, "$ polyport{line}\n{}", said(&output)).unwrap();
+    }
+    place.plain(&text)
+}
+
+#[test]
+fn the_whole_help() {
+    let lines: &[&[&str]] = &[
+        &[],
+        &["--help"],
+        &["-h"],
+        &["help"],
+        &["--version"],
+        &["serve", "--help"],
+        &["help", "serve"],
+    ];
+    golden("help.txt", &all(&Place::new(), lines));
+}
+
+#[test]
+fn help_fits_a_screen() {
+    for words in [&["--help"][..], &["serve", "--help"], &["serve", "-h"]] {
+        let output = Place::new().command(words).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() <= 45, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        assert!(text.contains("Examples:\n"), "{text}");
+    }
+}
+
+// req: D-36
+#[test]
+fn d_36_faults_at_start_are_exit_2_and_a_sentence() {
+    let place = Place::new();
+    let lines: &[&[&str]] = &[
+        &["serve"],
+        &["serve", "nothing"],
+        &["serve", ""],
+        &["serve", "two words"],
+        &["serve", "notes", "nothing"],
+        &["serve", "file.txt"],
+        &["serve", "notes/a.md"],
+        &["serve", "notes/a.md/x"],
+        &["serve", "https://example.com/mcp"],
+        &["serve", "sqlite:shop.db"],
+        &["serve", "notes", "--bogus"],
+        &["serve", "notes", "--listne", "1"],
+        &["serve", "notes", "--listen", "here"],
+        &["serve", "notes", "--listen", "127.0.0.1"],
+        &["serve", "notes", "--listen", "192.0.2.1:7400"],
+        &["serve", "notes", "--listen", "0.0.0.0:7400"],
+        &["serve", "notes", "-t", "stdio", "--listen", "7400"],
+        &["serve", "notes", "-t", "pigeon"],
+        &["serve", "notes", "--era", "stone"],
+        &["serve", "notes", "--drain", "long"],
+        &["serve", "notes", "--path", "/a b"],
+        &["serve", "notes", "--allow-host", "http://box"],
+        &["serve", "notes", "--allow-origin", "app.example"],
+        &["serve", "notes", "--log-level", "loud"],
+        &["srve", "notes"],
+        &["notes"],
+        &["demo"],
+    ];
+    golden("errors.txt", &all(&place, lines));
+    for words in lines {
+        let output = place.command(*words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(output.stdout.is_empty(), "{words:?}");
+    }
+}
+
+/// A folder that may not be read is found when it starts, not at the first call.
+// req: D-36
+#[test]
+fn d_36_no_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("locked/inner/x", "");
+    let locked = place.path("locked");
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).unwrap();
+    let mut text = String::new();
+    for folder in ["locked", "locked/inner"] {
+        // The super-user may read everything, unless it gives that right up.
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set=-dac_override,-dac_read_search", BINARY]);
+            command
+        } else {
+            Command::new(BINARY)
+        };
+        command
+            .args(["serve", folder, "-t", "stdio"])
+            .current_dir(place.path(""));
+        let Ok(output) = command.output() else {
+            println!("skipped: setpriv is not installed");
+            return;
+        };
+        writeln!(text, "$ polyport serve {folder}\n{}", said(&output)).unwrap();
+    }
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o700)).unwrap();
+    golden("no-permission.txt", &text);
+}
+
+#[test]
+fn names_that_are_not_text_are_served() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    std::fs::create_dir(place.path("").join(name)).unwrap();
+    let mut command = place.command(["serve", "-t", "stdio"]);
+    let output = command.arg(name).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// `polyport --help | head -1`
+#[test]
+fn nobody_reads_the_help() {
+    let place = Place::new();
+    for words in [&["--help"][..], &["serve", "--help"], &["--version"]] {
+        let (ours, theirs) = std::io::pipe().unwrap();
+        drop(ours);
+        let output = place.command(words).stdout(theirs).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+    }
+}

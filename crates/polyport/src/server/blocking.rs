@@ -1,0 +1,68 @@
+//! Runs what blocks its thread on tokio's blocking pool: so many at once, and what only waits is taken back with its call.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// Functions that may block threads at once, in the whole process: half of tokio's pool, so that files and names can still be
+/// looked up. A cancelled call holds its place until its function returns: nothing can stop a thread.
+const AT_ONCE: usize = 256;
+/// How long a call waits for a place.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(AT_ONCE)));
+
+/// Why a function was not run to its end.
+#[derive(Debug)]
+pub(crate) enum NotRun {
+    /// No place became free.
+    Busy,
+    /// The runtime ends.
+    Ending,
+}
+
+impl fmt::Display for NotRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => write!(
+                f,
+                "The server is busy: {AT_ONCE} calls run, and none ended within {} seconds. Try again later",
+                PATIENCE.as_secs()
+            ),
+            Self::Ending => f.write_str("The server is shutting down"),
+        }
+    }
+}
+
+/// Runs a function that blocks. Its panic goes on here.
+pub(crate) async fn run<T: Send + 'static>(
+    function: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotRun> {
+    let place = tokio::time::timeout(PATIENCE, PLACES.clone().acquire_owned()).await;
+    let place = place
+        .map_err(|_| NotRun::Busy)?
+        .map_err(|_| NotRun::Ending)?;
+    let mut task = Abort(tokio::task::spawn_blocking(move || {
+        let result = function();
+        drop(place);
+        result
+    }));
+    (&mut task.0)
+        .await
+        .map_err(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => NotRun::Ending,
+        })
+}
+
+/// Takes a function back that has not begun, when nobody waits for it any more.
+struct Abort<T>(JoinHandle<T>);
+
+impl<T> Drop for Abort<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

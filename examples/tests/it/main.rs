@@ -1,0 +1,230 @@
+//! The examples as their users meet them: built, started, and talked to.
+#![allow(clippy::unwrap_used, reason = "a test may fail that way")]
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+use polyport::Revision;
+use polyport_testkit::Program;
+use serde_json::{Value, json};
+
+const BOTH: [Revision; 2] = [Revision::LATEST_LEGACY, Revision::LATEST];
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+#[test]
+fn readme_shows_the_weather_server() {
+    let readme = include_str!("../../../README.md");
+    let (_, rest) = readme.split_once("```rust\n").unwrap();
+    let (shown, _) = rest.split_once("```").unwrap();
+    assert_eq!(shown, include_str!("../../src/bin/weather.rs"));
+}
+
+#[test]
+fn weather_tells_the_weather() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weather"));
+        let mut weather = Program::start_in(&mut command, revision);
+        let listed = weather.ask("tools/list", json!({}));
+        assert_eq!(
+            listed["tools"][0]["inputSchema"],
+            json!({
+                "type": "object",
+                "properties": {"city": {"type": "string", "description": "Name of the city."}},
+                "required": ["city"],
+                "additionalProperties": false,
+            })
+        );
+        let said = weather.call("forecast", json!({"city": "Bergen"}));
+        assert_eq!(text(&said), "Bergen: 21 °C, a light wind");
+        let wrong = weather.call("forecast", json!({"town": "Bergen"}));
+        assert_eq!(wrong["isError"], true);
+        weather.close_input();
+        assert_eq!(weather.end(), (Vec::new(), Some(0)));
+    }
+}
+
+#[test]
+fn library_lends_books() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_library"));
+        let mut library = Program::start_in(&mut command, revision);
+        let listed = library.ask("resources/list", json!({}));
+        assert_eq!(listed["resources"][0]["uri"], "book://catalogue");
+        let templates = library.ask("resources/templates/list", json!({}));
+        assert_eq!(
+            templates["resourceTemplates"][0]["uriTemplate"],
+            "book://{title}"
+        );
+        for (uri, begins) in [
+            ("book://catalogue", "emma\n"),
+            ("book://emma", "Emma Woodhouse"),
+        ] {
+            let read = library.ask("resources/read", json!({"uri": uri}));
+            let read = read["contents"][0]["text"].as_str().unwrap();
+            assert!(read.starts_with(begins), "{read}");
+        }
+        let missing = library.refused("resources/read", json!({"uri": "book://it"}));
+        assert_eq!(missing["data"]["uri"], "book://it");
+        let prompt = library.ask(
+            "prompts/get",
+            json!({"name": "continue", "arguments": {"title": "emma", "manner": "Homer"}}),
+        );
+        assert_eq!(
+            prompt["messages"][0]["content"]["text"],
+            "Go on with this book in the manner of Homer."
+        );
+        for arguments in [json!({}), json!({"title": "it"})] {
+            let wrong = library.refused(
+                "prompts/get",
+                json!({"name": "continue", "arguments": arguments}),
+            );
+            assert_eq!(wrong["code"], -32602);
+        }
+        for reference in [
+            json!({"type": "ref/prompt", "name": "continue"}),
+            json!({"type": "ref/resource", "uri": "book://{title}"}),
+        ] {
+            let argument = json!({"name": "title", "value": "m"});
+            let completed = library.ask(
+                "completion/complete",
+                json!({"ref": reference, "argument": argument}),
+            );
+            assert_eq!(
+                completed["completion"]["values"],
+                json!(["middlemarch", "moby-dick"])
+            );
+        }
+    }
+}
+
+#[test]
+fn factory_says_how_far_it_is() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+    let mut factory = Program::start(&mut command);
+    factory.ask("logging/setLevel", json!({"level": "info"}));
+    let call = json!({"name": "make", "arguments": {"pieces": 3}});
+    factory.begin("tools/call", call, "\"progressToken\":\"p\"");
+    assert_eq!(text(&factory.answer()["result"]), "3 pieces are ready");
+    let notes: Vec<_> = factory
+        .notes()
+        .iter()
+        .map(|note| match note["method"].as_str() {
+            Some("notifications/progress") => format!("{}", note["params"]["progress"]),
+            _ => note["params"]["data"].as_str().unwrap().to_owned(),
+        })
+        .collect();
+    let want = [
+        "piece 1 is ready",
+        "1",
+        "piece 2 is ready",
+        "2",
+        "piece 3 is ready",
+        "3",
+    ];
+    assert_eq!(notes, want);
+}
+
+#[test]
+fn factory_stops_when_nobody_waits() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+    let mut factory = Program::start(&mut command);
+    // One waits, one computes in its own thread; neither holds up the third.
+    for (tool, arguments) in [
+        ("make", json!({"pieces": 1000, "each_ms": 60_000})),
+        ("primes", json!({"below": 100_000_000})),
+    ] {
+        let slow = factory.begin(
+            "tools/call",
+            json!({"name": tool, "arguments": arguments}),
+            "",
+        );
+        assert_eq!(
+            text(&factory.call("make", json!({"pieces": 1}))),
+            "1 pieces are ready"
+        );
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}});
+        factory.send_bytes(cancel.to_string().as_bytes());
+        factory.ask("ping", json!({}));
+    }
+    factory.close_input();
+    assert_eq!(
+        factory.end(),
+        (Vec::new(), Some(0)),
+        "a cancelled call is not answered"
+    );
+}
+
+#[test]
+fn inventory_fails_in_two_ways() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_inventory"));
+        let mut inventory = Program::start_in(&mut command, revision);
+        let taken = inventory.call("take", json!({"item": "AB-123", "amount": 2}));
+        assert_eq!(
+            taken["structuredContent"],
+            json!({"item": "AB-123", "left": 5})
+        );
+        for (arguments, says) in [
+            (
+                json!({"item": "AB-123", "amount": 8}),
+                "only 7 of AB-123 are left",
+            ),
+            (json!({"item": "XY-000", "amount": 1}), "there is no XY-000"),
+            (json!({"item": "ab", "amount": 1}), "/item"),
+            (json!({"item": "AB-123", "amount": 0}), "/amount"),
+            (json!({"item": "AB-123"}), "amount"),
+        ] {
+            let told = inventory.call("take", arguments);
+            assert_eq!(told["isError"], true);
+            assert!(text(&told).contains(says), "{told}");
+        }
+        let call = json!({"name": "take", "arguments": {"item": "ZZ-999", "amount": 1}});
+        let fault = inventory.refused("tools/call", call);
+        assert_eq!(
+            fault,
+            json!({"code": 1001, "message": "the cellar is locked"})
+        );
+    }
+}
+
+/// Whatever a tool prints goes to standard error, also what it leaves in a buffer.
+// req: D-14
+#[test]
+fn d_14_a_stray_print_does_not_break_the_stream() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_noisy"));
+        let mut noisy = Program::start_in(&mut command, revision);
+        for _ in 0..3 {
+            assert_eq!(text(&noisy.call("shout", json!({}))), "said");
+        }
+        noisy.close_input();
+        assert_eq!(noisy.end(), (Vec::new(), Some(0)));
+        let printed = noisy.stderr();
+        assert_eq!(printed.matches("a line on standard output").count(), 3);
+        assert_eq!(printed.matches("and half a line").count(), 3);
+    }
+}
+
+/// The same on sockets, as Node gives them to its children.
+#[test]
+fn d_14_nor_on_sockets() {
+    let (input, child_input) = UnixStream::pair().unwrap();
+    let (output, child_output) = UnixStream::pair().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_noisy"));
+    command
+        .stdin(OwnedFd::from(child_input))
+        .stdout(OwnedFd::from(child_output));
+    let mut noisy = Program::spawn(&mut command, Revision::LATEST_LEGACY, |_| Box::new(output));
+    // The command holds the child's ends; the output ends only when nobody has them.
+    drop(command);
+    noisy.set_input(input);
+    noisy.open();
+    assert_eq!(text(&noisy.call("shout", json!({}))), "said");
+    noisy.close_input();
+    assert_eq!(noisy.end(), (Vec::new(), Some(0)));
+    assert!(noisy.stderr().contains("a line on standard output"));
+}
