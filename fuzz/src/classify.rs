@@ -1,5 +1,6 @@
 //! The check of what an HTTP request is taken for, by every kind of endpoint.
 
+use bytes::Bytes;
 use http::{Method, header};
 use polyport_proto::http::classify::{Endpoint, Head, Refusal, Route, Verb};
 use polyport_proto::http::guard::Guard;
@@ -77,6 +78,7 @@ fn check_head(endpoint: &Endpoint, request: &Request) {
 fn check_body(endpoint: &Endpoint, request: &Request) {
     let Request { headers, body, .. } = request;
     let in_session = endpoint.sessions && headers.contains_key(SESSION_ID);
+    let is_batch = |parts: &[Bytes]| (1..=endpoint.limits.json.batch).contains(&parts.len());
     let route = match endpoint.classify(headers, body.clone()) {
         Ok(route) => route,
         Err(refusal) => return check_refusal(&refusal, body),
@@ -106,11 +108,17 @@ fn check_body(endpoint: &Endpoint, request: &Request) {
         }
         Route::Batch(parts) => {
             assert!(in_session);
-            assert!((1..=endpoint.limits.json.batch).contains(&parts.len()));
+            assert!(is_batch(&parts));
+        }
+        Route::BatchAlone(revision, parts) => {
+            assert!(!endpoint.sessions && endpoint.speaks.contains(revision));
+            assert!(is_batch(&parts));
         }
         Route::Alone(revision, message) => {
             assert!(!endpoint.sessions);
             assert_eq!(revision.profile().era, Era::Legacy);
+            let is_opening = message.method() == "initialize";
+            assert!(is_opening || endpoint.speaks.contains(revision));
             assert_eq!(message.frame(), body);
         }
     }

@@ -149,9 +149,12 @@ impl Blame {
     pub fn session_status(&self) -> u16 {
         match self {
             Self::AlreadyInitialized
+            | Self::BadInitialize { .. }
             | Self::BatchNotSpoken
+            | Self::ClientFactsTooLong { .. }
             | Self::DuplicateId
-            | Self::InitializeInBatch => 400,
+            | Self::InitializeInBatch
+            | Self::UnsupportedVersion { .. } => 400,
             Self::TooManyCalls { .. } => 503,
             _ => 200,
         }

@@ -11,8 +11,7 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Depth, elements per container and messages per batch. Defaults to 128, 100,000 and 100; beyond, the message is refused.
     pub json: polyport_wire::Limits,
-    /// Bytes of what a legacy client says of itself in `initialize` (`clientInfo` and `capabilities`), which a session keeps. Defaults
-    /// to 64 KiB; more is refused.
+    /// Bytes of `clientInfo` and `capabilities` in a legacy `initialize`, which a session keeps. Defaults to 64 KiB; more is refused.
     pub client_facts_bytes: usize,
     /// Bytes of HTTP bodies above 64 KiB that are held at once, from all clients. Defaults to 256 MiB; beyond, a request is refused
     /// with 503.

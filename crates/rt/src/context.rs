@@ -167,9 +167,12 @@ impl Context {
             said.left_out += 1;
             return;
         }
-        if let Some(note) = said.take_left_out() {
-            // Without room for it the message itself has none either, and is counted below.
-            let _ = self.0.outlet.note(self, note);
+        let left_out = said.left_out;
+        if let Some(note) = said.take_left_out()
+            && self.0.outlet.note(self, note).is_err()
+        {
+            // It is said with the next one. The message itself has hardly room either, and is counted below.
+            said.left_out = left_out;
         }
         if self
             .0

@@ -95,7 +95,7 @@ impl Driver<'_> {
     ) -> Result<(), Unwritten> {
         loop {
             match self.next_event(reader).await {
-                Event::Read(read) => self.handle_read(read),
+                Event::Read(read) => self.handle_read(&read),
                 Event::Outbox => self.handle_outbox(),
                 Event::Stop => self.close(),
                 Event::Deadline => return Ok(()),
@@ -178,9 +178,9 @@ impl Driver<'_> {
         }
     }
 
-    fn handle_read(&mut self, read: std::io::Result<usize>) {
+    fn handle_read(&mut self, read: &std::io::Result<usize>) {
         self.unread = true;
-        if !matches!(read, Ok(n) if n > 0) {
+        if !matches!(read, Ok(n) if *n > 0) {
             self.ended = true;
             self.close();
         }
@@ -321,7 +321,7 @@ impl Driver<'_> {
                     Ok(n) if n > 0 => written += n,
                     _ => return Err(Unwritten::Gone),
                 },
-                read = reader.read_buf(self.lines.buffer()), if room => self.handle_read(read),
+                read = reader.read_buf(self.lines.buffer()), if room => self.handle_read(&read),
                 () = self.stop.wait(), if self.open => self.close(),
                 () = sleep_until(deadline) => return Err(Unwritten::Stuck),
             }

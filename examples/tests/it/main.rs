@@ -33,13 +33,13 @@ fn weather_tells_the_weather() {
             listed["tools"][0]["inputSchema"],
             json!({
                 "type": "object",
-                "properties": {"city": {"type": "string", "description": "Name of the city."}},
+                "properties": {"city": {"type": "string"}},
                 "required": ["city"],
                 "additionalProperties": false,
             })
         );
         let said = weather.call("forecast", json!({"city": "Bergen"}));
-        assert_eq!(text(&said), "Bergen: 21 °C, a light wind");
+        assert_eq!(text(&said), "Bergen: 21 °C");
         let wrong = weather.call("forecast", json!({"town": "Bergen"}));
         assert_eq!(wrong["isError"], true);
         weather.close_input();

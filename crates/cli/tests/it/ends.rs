@@ -115,25 +115,31 @@ fn the_reader_is_gone() {
     }
 }
 
-/// A client that takes nothing more holds nothing up for longer than the drain.
+/// A client that takes nothing more holds nothing up for longer than the drain, whether it ends the input or a signal comes.
 #[test]
 fn the_reader_is_stuck() {
     let place = Place::new();
-    let (ours, theirs) = std::io::pipe().unwrap();
-    let mut command = place.command(["serve", "demo", "--drain", "1"]);
-    command.stdin(Stdio::piped()).stdout(theirs);
-    let one_line = ours.try_clone().unwrap();
-    let mut program = Program::spawn(&mut command, Revision::LATEST_LEGACY, |_| {
-        Box::new(FirstLine(Some(one_line)))
-    });
-    drop(command);
-    program.open();
-    let big = json!({"name": "big", "arguments": {"bytes": 4_000_000}});
-    program.begin("tools/call", big, "");
-    // Once the first bytes of the answer are here, the rest waits for room.
-    (&ours).read_exact(&mut [0; 100]).unwrap();
-    program.signal(Signal::TERM);
-    assert_eq!(program.end(), (Vec::new(), Some(1)));
+    for by_signal in [true, false] {
+        let (ours, theirs) = std::io::pipe().unwrap();
+        let mut command = place.command(["serve", "demo", "--drain", "1"]);
+        command.stdin(Stdio::piped()).stdout(theirs);
+        let one_line = ours.try_clone().unwrap();
+        let mut program = Program::spawn(&mut command, Revision::LATEST_LEGACY, |_| {
+            Box::new(FirstLine(Some(one_line)))
+        });
+        drop(command);
+        program.open();
+        let big = json!({"name": "big", "arguments": {"bytes": 4_000_000}});
+        program.begin("tools/call", big, "");
+        // Once the first bytes of the answer are here, the rest waits for room.
+        (&ours).read_exact(&mut [0; 100]).unwrap();
+        if by_signal {
+            program.signal(Signal::TERM);
+        } else {
+            program.close_input();
+        }
+        assert_eq!(program.end(), (Vec::new(), Some(1)));
+    }
 }
 
 /// Reads one line and no byte more.

@@ -219,7 +219,8 @@ fn d_36_ports() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let want = format!(
-        "error: port {port} is in use on 127.0.0.1: stop what listens there, or choose another port
+        "error: port {port} is in use on 127.0.0.1
+  hint: stop what listens there, or name another port; 0 takes any free one
 "
     );
     assert_eq!(String::from_utf8_lossy(&output.stderr), want);

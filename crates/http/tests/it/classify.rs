@@ -1,8 +1,15 @@
 //! The truth table: what each kind of request is answered with, status and code together.
 
-use crate::{PLAIN, endpoint, modern, post, send};
+use std::sync::atomic::Ordering;
 
-const V: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
+use polyport_http::{Config, Endpoint};
+use polyport_proto::{Era, Limits, Revision, Revisions};
+use polyport_rt::Service;
+use polyport_testkit::handlers::Puppet;
+
+use crate::{
+    INITIALIZE, PING, PLAIN, V, call, endpoint, endpoint_with, modern, open, open_old, post, send,
+};
 
 // req: M-HTTP
 #[tokio::test(start_paused = true)]
@@ -219,6 +226,13 @@ async fn messages_without_a_session() {
     let cases: &[(&str, &[(&str, &str)], &str, u16, Option<i64>)] = &[
         ("not JSON", &[], "{", 400, Some(-32700)),
         ("empty", &[], "", 400, Some(-32700)),
+        (
+            "an array that breaks off",
+            &[],
+            r#"[{"jsonrpc""#,
+            400,
+            Some(-32700),
+        ),
         ("not UTF-8 escapes", &[], "\"\\ud800", 400, Some(-32700)),
         ("an array", &[], "[]", 400, Some(-32600)),
         ("a number", &[], "1", 400, Some(-32600)),
@@ -310,6 +324,13 @@ async fn br_074_methods() {
             404,
             "{method}"
         );
+        // The modern era has neither, whatever else is said.
+        let modern = [&*unknown, &[V]].concat();
+        assert_eq!(
+            send(&endpoint, method, &modern, "").await.status,
+            405,
+            "{method}"
+        );
     }
 }
 
@@ -340,11 +361,92 @@ async fn accept_and_content_type() {
     }
 }
 
+// req: D-17
+#[tokio::test(start_paused = true)]
+async fn d_17_who_takes_only_events_gets_events() {
+    let endpoint = endpoint();
+    let headers = [PLAIN[0], PLAIN[1], ("accept", "text/event-stream")];
+    let opened = send(&endpoint, "POST", &headers, INITIALIZE).await;
+    let session = opened.session();
+    let headers = [&headers[..], &[("mcp-session-id", session.as_str())]].concat();
+    let ping = send(&endpoint, "POST", &headers, PING).await;
+    let called = send(&endpoint, "POST", &headers, &call(1, "echo")).await;
+    for got in [opened, ping, called] {
+        assert_eq!(got.headers["content-type"], "text/event-stream", "{got:?}");
+        assert!(got.events()[0].get("result").is_some(), "{got:?}");
+    }
+}
+
+// req: D-06
+#[tokio::test(start_paused = true)]
+async fn d_06_a_panic_beside_a_call_ends_nothing() {
+    let puppet = Puppet {
+        clumsy: true,
+        ..Puppet::default()
+    };
+    let endpoint = endpoint_with(puppet.clone(), Limits::default());
+    let body = modern("tools/call", r#""name":"echo""#);
+    let headers = [V, ("mcp-method", "tools/call"), ("mcp-name", "echo")];
+    let called = post(&endpoint, &headers, &body).await;
+    assert_eq!((called.status, called.code()), (200, None), "{called:?}");
+    let session = open(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let notice = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+    assert_eq!(post(&endpoint, &id, notice).await.status, 202);
+    assert_eq!(puppet.seen.notices.load(Ordering::SeqCst), 1);
+    assert_eq!(post(&endpoint, &id, PING).await.status, 200);
+}
+
+// req: L-HTTP
+#[tokio::test(start_paused = true)]
+async fn what_is_not_spoken_is_refused_on_every_way() {
+    let config = |sessions| Config {
+        sessions,
+        ..Config::default()
+    };
+    let list = r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
+    let batch = format!("[{list}]");
+    // Where only the modern era is spoken, a legacy client is told so.
+    let modern = Service::new(Puppet::default()).speaks(Revisions::of(Era::Modern));
+    let alone = Endpoint::new(modern.clone(), config(false));
+    let kept = Endpoint::new(modern, config(true));
+    for (endpoint, body) in [
+        (&alone, INITIALIZE),
+        (&alone, list),
+        (&alone, &batch),
+        (&kept, INITIALIZE),
+    ] {
+        let got = post(endpoint, &[], body).await;
+        assert_eq!(
+            (got.status, got.code()),
+            (400, Some(-32022)),
+            "{body}: {got:?}"
+        );
+        let supported = &got.json()["error"]["data"]["supported"];
+        assert_eq!(*supported, serde_json::json!(["2026-07-28"]), "{body}");
+    }
+    // A header may name only what is spoken, for one message and for many.
+    let old = Revisions::NONE.with(Revision::V2025_03_26);
+    let service = Service::new(Puppet::default()).speaks(old);
+    let endpoint = Endpoint::new(service, config(true));
+    let session = open_old(&endpoint).await;
+    for (version, status) in [("2025-03-26", 200), ("2024-11-05", 400), ("zzz", 400)] {
+        let headers = [
+            ("mcp-session-id", &*session),
+            ("mcp-protocol-version", version),
+        ];
+        for body in [PING, &format!("[{PING}]")] {
+            let got = post(&endpoint, &headers, body).await;
+            assert_eq!(got.status, status, "{version} {body}: {got:?}");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_over_the_limit_is_refused() {
-    let mut limits = polyport_proto::Limits::default();
+    let mut limits = Limits::default();
     limits.message_bytes = 100;
-    let endpoint = crate::endpoint_with(polyport_testkit::handlers::Puppet::default(), limits);
+    let endpoint = endpoint_with(Puppet::default(), limits);
     let long = format!("{{\"x\":\"{}\"}}", "x".repeat(200));
     let declared = post(&endpoint, &[("content-length", "208")], &long).await;
     let undeclared = post(&endpoint, &[], &long).await;

@@ -1,16 +1,18 @@
 //! The HTTP edge without sockets where it can be, over loopback where it must.
 #![allow(clippy::unwrap_used)]
 
+mod bodies;
 mod classify;
 mod guards;
+mod races;
 mod sessions;
 mod sockets;
 mod streams;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
-use polyport_http::{Config, Endpoint};
+use polyport_http::{Body, Config, Endpoint};
 use polyport_proto::Limits;
 use polyport_rt::Service;
 use polyport_testkit::handlers::Puppet;
@@ -73,9 +75,14 @@ fn request(method: &str, uri: &str, headers: &[(&str, &str)], body: &str) -> Req
 }
 
 async fn send(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body: &str) -> Got {
-    let response = endpoint
+    got(endpoint
         .handle(request(method, "/mcp", headers, body))
-        .await;
+        .await)
+    .await
+}
+
+/// Reads a response to its end.
+async fn got(response: Response<Body>) -> Got {
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     Got {
@@ -112,5 +119,30 @@ fn modern(method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    )
+}
+
+/// Headers of a modern request, and of a call.
+const V: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
+const CALL: (&str, &str) = ("mcp-method", "tools/call");
+
+/// Opens a session of the revision that has batches.
+async fn open_old(endpoint: &Endpoint) -> String {
+    let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
+    let session = post(endpoint, &[], &old).await.session();
+    post(endpoint, &[("mcp-session-id", &session)], INITIALIZED).await;
+    session
+}
+
+/// A legacy call; its result names the tool.
+fn call(id: u32, tool: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"tool":"{tool}"}}}}}}"#
+    )
+}
+
+fn cancel(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
     )
 }

@@ -10,7 +10,10 @@ use polyport_proto::{Limits, Principal};
 use polyport_rt::{BoxFuture, Service};
 use polyport_testkit::handlers::Puppet;
 
-use crate::{INITIALIZE, INITIALIZED, PING, PLAIN, endpoint, endpoint_with, open, post, send};
+use crate::{
+    CALL, INITIALIZE, INITIALIZED, PING, PLAIN, V, call, endpoint, endpoint_with, modern, open,
+    open_old, post, request, send,
+};
 
 // req: BR-073
 #[tokio::test(start_paused = true)]
@@ -163,8 +166,7 @@ async fn legacy_without_sessions() {
 #[tokio::test(start_paused = true)]
 async fn batches_within_a_session() {
     let endpoint = endpoint();
-    let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
-    let session = post(&endpoint, &[], &old).await.session();
+    let session = open_old(&endpoint).await;
     let id = [("mcp-session-id", session.as_str())];
     let ping = PING;
     let slow = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"n":1}}}"#;
@@ -197,6 +199,96 @@ async fn batches_within_a_session() {
         .status,
         400
     );
+}
+
+// req: L-BATCH
+#[tokio::test(start_paused = true)]
+async fn a_batch_holds_what_its_revision_has() {
+    let endpoint = endpoint();
+    let session = open_old(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let modern = modern("tools/call", r#""name":"echo""#);
+    for (part, code) in [(modern.as_str(), -32600), (INITIALIZE, -32600)] {
+        let got = post(&endpoint, &id, &format!("[{part}]")).await;
+        assert_eq!(got.json()[0]["error"]["code"], code, "{got:?}");
+    }
+    // initialized counts in a batch, too.
+    let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
+    let session = post(&endpoint, &[], &old).await.session();
+    let id = [("mcp-session-id", session.as_str())];
+    post(&endpoint, &id, &format!("[{INITIALIZED},{PING}]")).await;
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(post(&endpoint, &id, PING).await.status, 200);
+}
+
+/// Begins a call and leaves it, as one may in the legacy era.
+pub(crate) async fn begin(endpoint: &Endpoint, session: &str, tool: &str, patience: Duration) {
+    let headers = [PLAIN, &[("mcp-session-id", session)]].concat();
+    let body = call(1, tool);
+    let begun = endpoint.handle(request("POST", "/mcp", &headers, &body));
+    let left = tokio::time::timeout(patience, begun).await;
+    assert!(left.is_err(), "it runs");
+}
+
+// req: P-SESSION
+#[tokio::test(start_paused = true)]
+async fn a_session_with_a_running_call_is_in_use() {
+    let mut limits = Limits::default();
+    limits.sessions = 2;
+    let puppet = Puppet::default();
+    let endpoint = endpoint_with(puppet.clone(), limits);
+    let session = open(&endpoint).await;
+    begin(&endpoint, &session, "tidy", Duration::from_secs(1)).await;
+    // Neither the sweep of what is idle nor an opening that needs room ends it …
+    for minutes in [31, 2, 2] {
+        tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
+        open(&endpoint).await;
+    }
+    assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 0);
+    let id = [("mcp-session-id", session.as_str())];
+    assert_eq!(post(&endpoint, &id, &PING.replace('1', "2")).await.status, 200);
+    // … but the end of its life does.
+    tokio::time::sleep(Duration::from_secs(24 * 3_600)).await;
+    open(&endpoint).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
+    assert_eq!(endpoint.sessions(), 1);
+}
+
+// req: L-INIT
+#[tokio::test(start_paused = true)]
+async fn an_initialize_that_fails_opens_no_session() {
+    for discovers in ["refuses", "slow then refuses", "panics"] {
+        let puppet = Puppet {
+            discovers,
+            ..Puppet::default()
+        };
+        let endpoint = endpoint_with(puppet, Limits::default());
+        let got = post(&endpoint, &[], INITIALIZE).await;
+        assert!(got.code().is_some(), "{got:?}");
+        assert!(!got.headers.contains_key("mcp-session-id"), "{got:?}");
+        assert_eq!(endpoint.sessions(), 0);
+    }
+}
+
+// req: D-35
+#[tokio::test(start_paused = true)]
+async fn d_35_what_a_client_says_of_itself_is_bounded() {
+    for sessions in [true, false] {
+        let config = Config {
+            sessions,
+            ..Config::default()
+        };
+        let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
+        for (bytes, status, code) in [(64 << 10, 200, None), ((64 << 10) + 1, 400, Some(-32602))] {
+            let name = "x".repeat(bytes - r#"{}{"name":""}"#.len());
+            let said = format!(r#""clientInfo":{{"name":"{name}"}},"capabilities""#);
+            let body = INITIALIZE.replace("\"capabilities\"", &said);
+            let got = post(&endpoint, &[], &body).await;
+            assert_eq!((got.status, got.code()), (status, code), "{}", got.text);
+        }
+        assert_eq!(endpoint.sessions(), usize::from(sessions));
+    }
 }
 
 /// Takes the token for the name of the subject.
@@ -259,4 +351,36 @@ async fn a_session_belongs_to_its_principal() {
     );
     assert_eq!(post(&endpoint, &[id], PING).await.status, 401);
     assert_eq!(post(&endpoint, &[ada, id], PING).await.status, 200);
+}
+
+// req: P-PRINCIPAL
+#[tokio::test(start_paused = true)]
+async fn a_call_knows_its_principal_in_both_eras() {
+    for sessions in [true, false] {
+        let puppet = Puppet::default();
+        let config = Config {
+            authorize: Some(Arc::new(Tokens)),
+            sessions,
+            ..Config::default()
+        };
+        let endpoint = Endpoint::new(Service::new(puppet.clone()), config);
+        let ada = ("authorization", "Bearer ada");
+        let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
+        let opened = post(&endpoint, &[ada], &old).await;
+        let session = if sessions {
+            opened.session()
+        } else {
+            String::new()
+        };
+        let named = [ada, ("mcp-session-id", session.as_str())];
+        let headers = if sessions { &named[..] } else { &named[..1] };
+        post(&endpoint, headers, &call(1, "slow")).await;
+        let batch = format!("[{},{}]", call(1, "echo"), call(2, "slow"));
+        post(&endpoint, headers, &batch).await;
+        let headers = [ada, V, CALL, ("mcp-name", "echo")];
+        let body = modern("tools/call", r#""name":"echo""#);
+        post(&endpoint, &headers, &body).await;
+        let ada = Some("ada".to_owned());
+        assert_eq!(puppet.seen.subjects(), vec![ada; 5], "sessions: {sessions}");
+    }
 }

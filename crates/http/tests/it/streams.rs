@@ -7,10 +7,7 @@ use http_body_util::BodyExt;
 use polyport_proto::Limits;
 use polyport_testkit::handlers::Puppet;
 
-use crate::{PLAIN, endpoint, endpoint_with, modern, open, post, request};
-
-const V: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
-const CALL: (&str, &str) = ("mcp-method", "tools/call");
+use crate::{CALL, PLAIN, V, endpoint, endpoint_with, modern, open, post, request};
 
 fn with_token(tool: &str) -> String {
     modern("tools/call", &format!(r#""name":"{tool}""#))
@@ -161,4 +158,26 @@ async fn br_086_a_get_stream_begins_at_once_and_ends_with_its_session() {
         204
     );
     assert!(body.frame().await.is_none());
+}
+
+// req: D-29
+// req: M-HTTP
+#[tokio::test(start_paused = true)]
+async fn the_status_of_a_modern_call_is_open_until_its_first_event() {
+    let endpoint = endpoint();
+    for (tool, status, code, events) in [
+        ("lacks sampling", 400, -32021, 0),
+        ("slow then lacks sampling", 400, -32021, 0),
+        ("is unknown", 404, -32601, 0),
+        ("slow then is unknown", 404, -32601, 0),
+        ("slow then refuses", 200, -32602, 0),
+        ("slow then panics", 200, -32603, 0),
+        ("progress then lacks sampling", 200, -32021, 4),
+        ("progress then is unknown", 200, -32601, 4),
+    ] {
+        let got = post(&endpoint, &[V, CALL, ("mcp-name", tool)], &with_token(tool)).await;
+        assert_eq!((got.status, got.events().len()), (status, events), "{tool}");
+        let answer = got.events().pop().unwrap_or_else(|| got.json());
+        assert_eq!(answer["error"]["code"], code, "{tool}: {got:?}");
+    }
 }

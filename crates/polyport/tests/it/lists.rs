@@ -80,7 +80,8 @@ async fn br_123_pages() {
             ((0..5).map(|n| format!("{first}{n}")).collect(), 3),
             "{method}"
         );
-        for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng"] {
+        let beyond = polyport::cursor::encode(0, &usize::MAX.to_string());
+        for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng", &beyond] {
             assert_eq!(
                 refused(&peer, method, json!({"cursor": bogus})).await["code"],
                 -32602,
@@ -192,4 +193,16 @@ async fn completion() {
             -32602
         );
     }
+}
+
+// req: S-PROMPT
+#[test]
+#[should_panic(expected = "prompt argument \"n\": the protocol has texts only")]
+fn an_argument_of_a_prompt_that_can_be_no_text() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Number {
+        n: u32,
+    }
+    let _ = Server::new("s", "1").prompt("p", "", |_cx, _n: Number| async { Ok("") });
 }

@@ -142,3 +142,27 @@ async fn fixed_ones_and_sources_in_one_list() {
         json!([{"uriTemplate": "x://greet/{name}", "name": "greet"}])
     );
 }
+
+// req: S-RESOURCE
+#[test]
+fn two_of_one_uri_are_a_fault_of_the_program() {
+    let with = |template: bool, uri: &str| {
+        let server = Server::new("s", "1")
+            .resource("a://b", "one", |_cx| async { Ok("") })
+            .template("a://{x}", "one", |_cx, _v| async { Ok("") });
+        if template {
+            server.template(uri, "two", |_cx, _v| async { Ok("") })
+        } else {
+            server.resource(uri, "two", |_cx| async { Ok("") })
+        }
+    };
+    for (template, uri, taken) in [
+        (false, "a://b", true),
+        (false, "a://c", false),
+        (true, "a://{x}", true),
+        (true, "a://{x}/c", false),
+    ] {
+        let built = std::panic::catch_unwind(|| with(template, uri));
+        assert_eq!(built.is_err(), taken, "{uri}");
+    }
+}

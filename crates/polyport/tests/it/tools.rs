@@ -108,6 +108,30 @@ async fn d_02_arguments_that_do_not_fit_are_told_to_the_model() {
     }
 }
 
+// req: S-STRUCTURED
+#[tokio::test(start_paused = true)]
+async fn a_declared_output_that_is_not_given_is_our_fault() {
+    let server = || {
+        let gives = |name: &str, result: fn() -> Result<ToolResult, ToolError>| {
+            Tool::new(name, "", move |_cx, (): ()| async move { result() })
+                .output_schema(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
+        };
+        Server::new("s", "1")
+            .add_tool(gives("text", || Ok(ToolResult::text("just text"))))
+            .add_tool(gives("failure", || Err(ToolError::new("no"))))
+            .add_tool(gives("both", || Ok(ToolResult::structured(&json!({"n": 1}))?)))
+    };
+    for revision in Revision::ALL {
+        let peer = peer(server(), revision).await;
+        let error = refused(&peer, "tools/call", json!({"name": "text"})).await;
+        assert_eq!(error["code"], -32603, "{revision}");
+        let failure = peer.call("failure", &json!({})).await.unwrap();
+        assert_eq!(failure["isError"], true, "{revision}");
+        let both = peer.call("both", &json!({})).await.unwrap();
+        assert_eq!(both["content"][0]["text"], "{\"n\":1}", "{revision}");
+    }
+}
+
 // req: BR-044
 #[tokio::test]
 async fn br_044_texts_stay_texts() {
@@ -364,6 +388,70 @@ async fn a_blocking_or_slow_tool_holds_nothing_up() {
     slow.abort();
 }
 
+/// Holds up whoever asks until it is opened.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn wait(&self) {
+        let open = self.0.0.lock().unwrap();
+        drop(self.0.1.wait_while(open, |open| !*open).unwrap());
+    }
+
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+}
+
+// req: S-BLOCK
+#[tokio::test(start_paused = true)]
+async fn blocking_calls_are_so_many_at_once_and_leave_nothing_behind() {
+    let (gate, begun) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
+    let (held, counted) = (gate.clone(), begun.clone());
+    let server = adder()
+        .add_tool(Tool::blocking("block", "", move |_cx, (): ()| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            held.wait();
+            Ok("")
+        }))
+        .add_tool(Tool::blocking("quick", "", |_cx, (): ()| Ok("quick")));
+    let service = server.into_service();
+    let connect = || testing::connect_to(service.clone(), Revision::V2026_07_28, &json!({}));
+    let (crowd, other) = (Arc::new(connect().await.unwrap()), connect().await.unwrap());
+    let calls: Vec<_> = (0..250)
+        .chain(250..400)
+        .map(|_| {
+            let crowd = crowd.clone();
+            tokio::spawn(async move { crowd.call("block", &json!({})).await })
+        })
+        .collect();
+    // Time passes only when it is told to: blocking functions hold it.
+    let a_moment = async || {
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    a_moment().await;
+    let sum = other.call("add", &json!({"a": 1, "b": 1})).await.unwrap();
+    assert_eq!(sum["structuredContent"]["sum"], 2.0);
+    // Who gets no place in time is told so.
+    let quick = async { other.call("quick", &json!({})).await.unwrap() };
+    let (busy, ()) = tokio::join!(quick, async {
+        a_moment().await;
+        tokio::time::advance(Duration::from_secs(31)).await;
+    });
+    let text = busy["content"][0]["text"].as_str().unwrap();
+    assert!(busy["isError"] == true && text.contains("busy"), "{busy}");
+    gate.open();
+    for call in calls {
+        call.await.unwrap().unwrap();
+    }
+    let quick = other.call("quick", &json!({})).await.unwrap();
+    assert_eq!(quick["content"][0]["text"], "quick");
+    assert!(begun.load(Ordering::SeqCst) <= 256, "{begun:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn progress_and_logs_reach_who_asked() {
     let server = || {
@@ -433,24 +521,29 @@ async fn the_context_knows_the_client() {
 
 #[tokio::test]
 async fn results_in_the_modern_era_name_the_server() {
+    const SERVER: &str = "io.modelcontextprotocol/serverInfo";
     let server = adder().tool("meta", "", |_cx, _a: Add| async {
         Ok(ToolResult::text("x").with_meta(
-            [("k", polyport::Raw::from_static("1"))]
-                .into_iter()
-                .collect(),
+            [
+                ("k", polyport::Raw::from_static("1")),
+                (SERVER, polyport::Raw::from_static("\"another\"")),
+            ]
+            .into_iter()
+            .collect(),
         ))
     });
     let peer = peer(server, Revision::V2026_07_28).await;
     let got = peer.call("add", &json!({"a": 1, "b": 1})).await.unwrap();
     assert_eq!(
-        got["_meta"]["io.modelcontextprotocol/serverInfo"],
+        got["_meta"][SERVER],
         json!({"name": "adder", "version": "1"})
     );
     assert_eq!(got["resultType"], "complete");
     let got = peer.call("meta", &json!({"a": 1, "b": 1})).await.unwrap();
     assert_eq!(got["_meta"]["k"], 1);
     assert_eq!(
-        got["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        got["_meta"][SERVER]["name"],
         "adder"
     );
+    assert_eq!(got["_meta"].as_object().unwrap().len(), 2);
 }

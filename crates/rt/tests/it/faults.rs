@@ -9,7 +9,7 @@ use polyport_testkit::Script;
 use polyport_testkit::handlers::Puppet;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{OPEN, check};
+use crate::{META, OPEN, check};
 
 // req: BR-007
 // req: BR-008
@@ -107,7 +107,7 @@ async fn a_line_over_the_limit_is_named_and_skipped() {
 async fn d_06_a_panic_ends_its_call_only() {
     let mut peer = Script::connect(Service::new(Puppet::default()));
     peer.play(OPEN).await;
-    for tool in ["panics", "panics later"] {
+    for tool in ["panics", "slow then panics"] {
         peer.send(&format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#
         ))
@@ -122,6 +122,61 @@ async fn d_06_a_panic_ends_its_call_only() {
         );
     }
     peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n$").await;
+}
+
+// req: D-06
+#[tokio::test(start_paused = true)]
+async fn d_06_a_panic_over_a_notification_ends_nothing() {
+    let puppet = Puppet {
+        clumsy: true,
+        ..Puppet::default()
+    };
+    let mut peer = Script::connect(Service::new(puppet.clone()));
+    peer.play(OPEN).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}
+        > {"jsonrpc":"2.0","id":2,"method":"ping"}
+        < {"jsonrpc":"2.0","id":2,"result":{}}
+        $
+    "#,
+    )
+    .await;
+    assert_eq!(puppet.seen.notices.load(Ordering::SeqCst), 1);
+}
+
+// req: D-06
+#[tokio::test(start_paused = true)]
+async fn d_06_a_panic_while_a_call_is_dropped_ends_nothing() {
+    check(&format!(
+        r#"{OPEN}
+        > {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"explodes"}}}}
+        > {{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}
+        @ 10s
+        > {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"slow"}}}}
+        < {{"jsonrpc":"2.0","id":1,"result":{{}}}}
+        $
+    "#
+    ))
+    .await;
+}
+
+// req: D-06
+#[tokio::test(start_paused = true)]
+async fn d_06_a_result_that_is_no_object_is_our_fault() {
+    for era in ["", &format!(",{META}")] {
+        for tool in ["null", "slow then null"] {
+            let script = r#"
+                > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL",META}}
+                ~ {"id":1,"error":{"code":-32603,"message":"Internal error"}}
+                > {"jsonrpc":"2.0","id":2,"method":"ping"}
+                < {"jsonrpc":"2.0","id":2,"result":{}}
+                $
+            "#;
+            let script = script.replace("TOOL", tool).replace(",META", era);
+            check(&format!("{OPEN}{script}")).await;
+        }
+    }
 }
 
 // req: D-15
@@ -176,6 +231,7 @@ async fn br_011_what_was_accepted_is_answered_after_the_end_of_input() {
     }
 }
 
+// req: P-END
 #[tokio::test(start_paused = true)]
 async fn a_stop_lets_calls_finish_and_cuts_what_does_not() {
     let puppet = Puppet::default();
@@ -202,10 +258,44 @@ async fn a_stop_lets_calls_finish_and_cuts_what_does_not() {
         }
     );
     assert_eq!(before.elapsed().as_secs(), 10, "the drain");
-    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
+    assert_eq!(
+        puppet.seen.tidied.load(Ordering::SeqCst),
+        1,
+        "before the end"
+    );
 }
 
+// req: P-END
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_takes_nothing_is_left_after_the_drain() {
+    for told in [false, true] {
+        let (stopper, stop) = polyport_rt::stop::stop();
+        let (stream, serving) = polyport_rt::memory::connect(Service::new(Puppet::default()), stop);
+        let (_reader, mut writer) = tokio::io::split(stream);
+        let text = "x".repeat(200_000);
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"t":"{text}"}},{META}}}}}"#
+        );
+        writer.write_all(call.as_bytes()).await.unwrap();
+        writer.write_all(b"\n").await.unwrap();
+        let before = tokio::time::Instant::now();
+        if told {
+            stopper.stop();
+        } else {
+            writer.shutdown().await.unwrap();
+        }
+        let ended = tokio::time::timeout(Duration::from_secs(3_600), serving).await;
+        let want = Ended {
+            cut: 1,
+            broken: false,
+        };
+        assert_eq!(ended.unwrap().unwrap(), want);
+        assert_eq!(before.elapsed().as_secs(), 10, "the drain");
+    }
+}
+
+// req: P-END
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_goes_away_ends_the_connection() {
     let (stream, serving) =

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use polyport_proto::Limits;
 use polyport_rt::Service;
 use polyport_testkit::Script;
 use polyport_testkit::handlers::Puppet;
 
-use crate::{OPEN, check};
+use crate::{META, OPEN, check};
 
 // req: L-INIT
 #[tokio::test(start_paused = true)]
@@ -47,6 +48,63 @@ async fn a_bad_initialize_opens_nothing() {
     "#,
     )
     .await;
+}
+
+// req: L-INIT
+#[tokio::test(start_paused = true)]
+async fn an_initialize_that_fails_opens_nothing() {
+    for discovers in ["refuses", "slow then refuses", "panics"] {
+        let puppet = Puppet {
+            discovers,
+            ..Puppet::default()
+        };
+        let mut peer = Script::connect(Service::new(puppet));
+        for id in [0, 2] {
+            let script = r#"
+                > {"jsonrpc":"2.0","id":ID,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+                ~ {"id":ID,"error":{}}
+                > {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+                ~ {"id":1,"error":{"code":-32600}}
+            "#;
+            peer.play(&script.replace("ID", &id.to_string())).await;
+        }
+    }
+}
+
+// req: L-INIT
+#[tokio::test(start_paused = true)]
+async fn an_initialize_without_room_opens_nothing() {
+    let mut limits = Limits::default();
+    limits.calls_per_session = 1;
+    let mut peer = Script::connect(Service::new(Puppet::default()).limits(limits));
+    let script = r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow",META}}
+        > {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        ~ {"id":2,"error":{"code":-32600}}
+        ~ {"id":1,"result":{}}
+        > {"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        ~ {"id":3,"result":{"protocolVersion":"2025-06-18"}}
+        $
+    "#;
+    peer.play(&script.replace("META", META)).await;
+}
+
+// req: D-35
+#[tokio::test(start_paused = true)]
+async fn d_35_what_a_client_says_of_itself_is_bounded() {
+    let refused = r#"~ {"id":0,"error":{"code":-32602,"message":"initialize: clientInfo and capabilities together are longer than the limit of 65536 bytes"}}"#;
+    let taken = r#"~ {"id":0,"result":{}}"#;
+    for (bytes, answer) in [(64 << 10, taken), ((64 << 10) + 1, refused)] {
+        let name = "x".repeat(bytes - r#"{}{"name":""}"#.len());
+        check(&format!(
+            r#"
+            > {{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{}},"clientInfo":{{"name":"{name}"}}}}}}
+            {answer}
+            $
+        "#
+        ))
+        .await;
+    }
 }
 
 // req: BR-046

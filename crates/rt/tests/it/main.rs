@@ -4,6 +4,7 @@
 mod faults;
 mod legacy;
 mod modern;
+mod races;
 
 use polyport_rt::Service;
 use polyport_testkit::Script;
@@ -20,3 +21,6 @@ const OPEN: &str = r#"
     < {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"puppet","version":"1"}}}
     > {"jsonrpc":"2.0","method":"notifications/initialized"}
 "#;
+
+/// The envelope of a modern request.
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;

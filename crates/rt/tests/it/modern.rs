@@ -1,8 +1,6 @@
 //! Requests that stand alone, and both eras on one connection.
 
-use crate::check;
-
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+use crate::{META, check};
 
 async fn modern(script: &str) {
     check(&script.replace("META", META)).await;

@@ -1,5 +1,6 @@
 //! Serving over HTTP: the options that only HTTP has, who may be listened to, and the port that is taken.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use clap::{Args, ValueEnum};
@@ -133,7 +134,7 @@ impl Http {
     async fn bind(&self, endpoint: Endpoint) -> Result<Bound, Failure> {
         if let Some(address) = self.listen {
             let bound = polyport::http::bind(endpoint, address, self.insecure_listen).await;
-            return bound.map_err(Failure::usage);
+            return bound.map_err(|error| refused(&error));
         }
         for port in DEFAULT_PORT..DEFAULT_PORT + PORTS {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -145,9 +146,8 @@ impl Http {
                     ));
                     return Ok(bound);
                 }
-                Err(ListenError::Io(_, error)) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                }
-                Err(error) => return Err(Failure::usage(error)),
+                Err(ListenError::Io(_, error)) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(refused(&error)),
             }
         }
         let last = DEFAULT_PORT + PORTS - 1;
@@ -155,6 +155,20 @@ impl Http {
             Failure::usage(format!("the ports {DEFAULT_PORT} to {last} are in use"))
                 .hint("name another one with --listen PORT; 0 takes any free one"),
         )
+    }
+}
+
+fn refused(error: &ListenError) -> Failure {
+    match error {
+        ListenError::Insecure(address) => Failure::usage(format!(
+            "{address} can be reached from other machines, and nothing checks who asks"
+        ))
+        .hint("listen on 127.0.0.1, or allow it with --insecure-listen"),
+        ListenError::Io(address, error) if error.kind() == ErrorKind::AddrInUse => Failure::usage(
+            format!("port {} is in use on {}", address.port(), address.ip()),
+        )
+        .hint("stop what listens there, or name another port; 0 takes any free one"),
+        error @ ListenError::Io(..) => Failure::usage(error),
     }
 }
 
