@@ -65,7 +65,10 @@ pub fn add(server: Server) -> Server {
             "Needs a client that samples.",
             |cx: Cx, (): ()| async move {
                 if !cx.capabilities().has_sampling() {
-                    return Err(Fault::missing_capability(&polyport::serde_json::json!({"sampling": {}})).into());
+                    return Err(Fault::missing_capability(
+                        &polyport::serde_json::json!({"sampling": {}}),
+                    )
+                    .into());
                 }
                 Ok("The client samples.")
             },
