@@ -67,7 +67,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "soak",
-        usage: "soak [--minutes N] [--seed N]",
+        usage: "soak [--minutes N] [--seed N] [--as-is]",
         about: "hostile clients for minutes; nothing may grow or hang",
         run: soak::run,
     },

@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 fn soak(mut args: Args) -> Result<Outcome, String> {
     let minutes = args.number("--minutes", 5)?;
     let seed = args.value("--seed")?;
+    let as_is = args.flag("--as-is");
     args.none()?;
     let root = tree::root();
     build(&root)?;
@@ -29,6 +30,9 @@ fn soak(mut args: Args) -> Result<Outcome, String> {
     command.args(["--minutes", &minutes.to_string()]);
     if let Some(seed) = &seed {
         command.args(["--seed", seed]);
+    }
+    if as_is {
+        command.arg("--as-is");
     }
     let log = root.join("target/ci/soak.log");
     let limit = MARGIN + Duration::from_secs(minutes * 60);

@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A body up to this length is not counted against the bytes of all: connections bound them.
 const FREE: usize = 64 << 10;
+/// Room that is made at once for a body that promises to be long; beyond, it grows with what comes.
+const AT_ONCE: usize = 1 << 20;
 /// What one permit stands for, so that their number fits what a semaphore counts.
 const UNIT: usize = 1 << 10;
 
@@ -81,13 +83,12 @@ where
             first = data;
             continue;
         }
+        // What has come counts, not what was promised: a few connections that promise much would shut out everybody else.
+        claim(&mut share, length, budget)?;
         if all.is_empty() {
-            let expected = hint.max(length);
-            claim(&mut share, expected, budget)?;
-            all.reserve(expected);
+            all.reserve(hint.min(AT_ONCE).max(length));
             all.extend_from_slice(&std::mem::take(&mut first));
         }
-        claim(&mut share, length, budget)?;
         all.extend_from_slice(&data);
     }
     let bytes = if all.is_empty() { first } else { all.freeze() };

@@ -165,7 +165,7 @@ mod tests {
         let slow = tokio::spawn(async move {
             let mut taken = 0;
             while taken < 50 {
-                tokio::time::sleep(Duration::from_secs(20)).await;
+                sleep(Duration::from_secs(20)).await;
                 taken += theirs.read(&mut [0; 10]).await.unwrap();
             }
         });

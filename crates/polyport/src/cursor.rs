@@ -2,8 +2,8 @@
 
 use data_encoding::BASE64URL_NOPAD;
 
-/// Longest cursor that is read. A longer one cannot be ours.
-const MAX: usize = 4096;
+/// Longest cursor that is read: a place may be a path of many levels. A longer one cannot be ours.
+const MAX: usize = 256 << 10;
 
 /// Makes a cursor of a place: the part of a list, and where in it.
 pub fn encode(part: usize, inner: &str) -> String {
@@ -27,15 +27,17 @@ mod tests {
 
     #[test]
     fn there_and_back() {
+        let long = "x".repeat(100_000);
         for (part, inner) in [
             (0, ""),
             (3, "100"),
             (usize::MAX, "docs/a.b.md"),
             (1, "é\u{0}"),
+            (1, long.as_str()),
         ] {
             assert_eq!(decode(&encode(part, inner)), Some((part, inner.to_owned())));
         }
-        for bogus in ["", "zzz", "MQ", "1.2.3", "====", &"A".repeat(5000)] {
+        for bogus in ["", "zzz", "MQ", "1.2.3", "====", &"A".repeat(300_000)] {
             assert_eq!(decode(bogus), None, "{bogus:.10}");
         }
     }

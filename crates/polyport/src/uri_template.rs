@@ -125,10 +125,8 @@ impl UriTemplate {
             };
             let end = match self.parts.get(i + 1) {
                 // The last literal must end the URI.
-                Some(Part::Literal(next)) if i + 2 == self.parts.len() => {
-                    rest.strip_suffix(next.as_str())?.len()
-                }
-                Some(Part::Literal(next)) => rest.find(next.as_str())?,
+                Some(Part::Literal(next)) if i + 2 == self.parts.len() => last(rest, next)?,
+                Some(Part::Literal(next)) => first(rest, next)?,
                 _ => rest.len(),
             };
             let value = &rest[..end];
@@ -159,13 +157,37 @@ impl UriTemplate {
     }
 }
 
+/// Where a literal first stands in a URI, but not inside a percent triplet.
+fn first(uri: &str, literal: &str) -> Option<usize> {
+    uri.match_indices(literal)
+        .map(|(at, _)| at)
+        .find(|at| !cuts_triplet(uri, *at))
+}
+
+/// Where a literal stands at the end of a URI.
+fn last(uri: &str, literal: &str) -> Option<usize> {
+    let at = uri.strip_suffix(literal)?.len();
+    (!cuts_triplet(uri, at)).then_some(at)
+}
+
+fn cuts_triplet(uri: &str, at: usize) -> bool {
+    let before = &uri.as_bytes()[at.saturating_sub(2)..at];
+    before.contains(&b'%')
+}
+
 /// Percent-encodes all but unreserved characters; with `keep`, only what may not stand in a URI at all.
 fn encode(text: &str, keep: bool) -> String {
+    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    for (at, byte) in bytes.iter().copied().enumerate() {
         let unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
         let kept = keep && byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
-        if unreserved || kept {
+        // RFC 3986, 6.2.2.1: the digits of a percent triplet have no case.
+        let in_triplet =
+            keep && byte.is_ascii_hexdigit() && bytes[at.saturating_sub(2)..at].contains(&b'%');
+        if in_triplet {
+            out.push(char::from(byte.to_ascii_uppercase()));
+        } else if unreserved || kept {
             out.push(char::from(byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));
@@ -262,6 +284,8 @@ mod tests {
             ("a://{x}", "a://%zz", None),
             ("a://{x}", "a://%ff", None),
             ("a://{x}", "a://b?c", None),
+            ("t://caf%c3%a9/{x}", "t://caf%C3%A9/z", Some("x=z")),
+            ("t://{x}2{y}", "t://a%20b2z", Some("x=a b&y=z")),
             ("plain://x", "plain://x", Some("")),
             ("plain://x", "plain://xy", None),
         ] {

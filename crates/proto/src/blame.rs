@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use polyport_wire::{Malformed, MalformedKind, Raw};
+use polyport_wire::{Malformed, MalformedKind, Raw, code};
 
 use crate::outcome::{Code, RpcError, shorten};
 use crate::revision::Revisions;
@@ -108,12 +108,9 @@ impl Blame {
     /// Its code.
     pub fn code(&self) -> Code {
         match self {
-            Self::Malformed(kind) => match kind {
-                MalformedKind::NotJson
-                | MalformedKind::NotUtf8
-                | MalformedKind::TooDeep
-                | MalformedKind::TooManyElements => Code::Parse,
-                MalformedKind::ParamsArray => Code::InvalidParams,
+            Self::Malformed(kind) => match kind.code() {
+                code::PARSE => Code::Parse,
+                code::INVALID_PARAMS => Code::InvalidParams,
                 _ => Code::InvalidRequest,
             },
             Self::UnknownMethod(_) => Code::MethodNotFound,
@@ -170,7 +167,7 @@ impl From<&Malformed> for Blame {
 impl fmt::Display for Blame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(kind) => f.write_str(malformed(*kind)),
+            Self::Malformed(kind) => write!(f, "The message {kind}"),
             Self::TooLong { limit } => write!(f, "The message is longer than the limit of {limit} bytes"),
             Self::NotInitialized => {
                 f.write_str("Not initialized: send initialize first, or say io.modelcontextprotocol/protocolVersion in params._meta")
@@ -213,29 +210,6 @@ impl fmt::Display for Blame {
             Self::MediaType => f.write_str("Content-Type must be application/json"),
             Self::NotAcceptable => f.write_str("Accept must allow application/json or text/event-stream"),
         }
-    }
-}
-
-fn malformed(kind: MalformedKind) -> &'static str {
-    match kind {
-        MalformedKind::NotJson => "Parse error: the message is not JSON",
-        MalformedKind::NotUtf8 => "Parse error: the message is not UTF-8",
-        MalformedKind::TooDeep => "Parse error: the JSON is nested too deeply",
-        MalformedKind::TooManyElements => "Parse error: a JSON container has too many elements",
-        MalformedKind::NotObject => "Invalid request: a JSON-RPC message is an object",
-        MalformedKind::Batch => "Invalid request: a batch is not expected here",
-        MalformedKind::NoVersion => "Invalid request: \"jsonrpc\" must be \"2.0\"",
-        MalformedKind::BadId => {
-            "Invalid request: an id is a string or an integer of at most 64 bits"
-        }
-        MalformedKind::BadMethod => "Invalid request: method must be a string",
-        MalformedKind::Ambiguous => {
-            "Invalid request: neither a request, a notification nor a response"
-        }
-        MalformedKind::DuplicateKey => "Invalid request: a key occurs twice in one object",
-        MalformedKind::ParamsArray => "Invalid params: MCP takes parameters by name, in an object",
-        MalformedKind::ParamsPrimitive => "Invalid request: params must be an object",
-        MalformedKind::Empty => "Invalid request: an empty batch",
     }
 }
 

@@ -78,9 +78,12 @@ impl Pipe {
     async fn read(self: Arc<Self>, output: ChildStdout) {
         let mut output = BufReader::new(output);
         let mut line = Vec::new();
+        let mut rested = Instant::now();
         loop {
-            if self.rests.swap(false, Ordering::Relaxed) {
+            // Not one rest after another: that would make our own ordinary clients wait, not the server.
+            if self.rests.swap(false, Ordering::Relaxed) && rested.elapsed() > 3 * REST {
                 tokio::time::sleep(REST).await;
+                rested = Instant::now();
             }
             line.clear();
             match output.read_until(b'\n', &mut line).await {
@@ -173,7 +176,7 @@ impl Pipe {
         question
             .judge(&id, &messages)
             .map_err(|reason| format!("{}: {reason}", question.tool))?;
-        self.record.answered(begun.elapsed());
+        self.record.answered("stdio", begun.elapsed());
         Ok(())
     }
 

@@ -1,5 +1,6 @@
-//! `soak [--minutes N] [--seed N]`: servers under hostile clients for minutes, while ordinary clients check that they are served
-//! rightly and in time. At the end nothing may have grown, and everything ends when told to. The last line is the verdict.
+//! `soak [--minutes N] [--seed N] [--as-is]`: servers under hostile clients for minutes, while ordinary clients check that they
+//! are served rightly and in time. At the end nothing may have grown, and everything ends when told to. The last line is the
+//! verdict. `--as-is` leaves the C library its habit of keeping freed memory, so that growth may also be that.
 //!
 //! - [`ordinary`], [`lines`]: clients that behave, over HTTP and on standard input and output. [`foes`]: clients that do not.
 //! - [`server`]: the servers, seen from outside. [`verdict`]: whether they have grown. [`record`]: what everybody reports to.
@@ -32,7 +33,7 @@ use lines::Pipe;
 use ordinary::{Ordinary, Place, still_answers};
 use record::Record;
 use rng::Rng;
-use server::{Reading, Server, free_port};
+use server::{Reading, Server, Workplace, free_port};
 
 /// Hostile clients of each HTTP server.
 const FOES: usize = 30;
@@ -47,15 +48,15 @@ const END: Duration = Duration::from_secs(13);
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let ran = arguments(&words).and_then(|(minutes, seed)| {
+    let ran = Wanted::read(&words).and_then(|wanted| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .map_err(|error| format!("cannot start: {error}"))?;
-        let summary = runtime.block_on(Soak::run(Duration::from_secs(60 * minutes), seed));
+        let held = runtime.block_on(Soak::run(wanted));
         runtime.shutdown_background();
-        summary
+        held
     });
     match ran {
         Ok(true) => ExitCode::SUCCESS,
@@ -67,25 +68,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments(words: &[String]) -> Result<(u64, u64), String> {
-    const USAGE: &str = "usage: soak [--minutes N] [--seed N]";
-    let (mut minutes, mut seed) = (5, None);
-    for pair in words.chunks(2) {
-        let [name, value] = pair else {
-            return Err(USAGE.to_owned());
+/// What the command line asks for.
+struct Wanted {
+    whole: Duration,
+    seed: u64,
+    as_is: bool,
+}
+
+impl Wanted {
+    fn read(words: &[String]) -> Result<Self, String> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let mut wanted = Self {
+            whole: Duration::from_secs(300),
+            seed: now.map_or(1, |now| now.as_secs()),
+            as_is: false,
         };
-        let value: u64 = value.parse().map_err(|error| format!("{value}: {error}"))?;
-        match name.as_str() {
-            "--minutes" if value > 0 => minutes = value,
-            "--seed" => seed = Some(value),
-            _ => return Err(USAGE.to_owned()),
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut number = || words.next().and_then(|value| value.parse::<u64>().ok());
+            match word.as_str() {
+                "--as-is" => wanted.as_is = true,
+                "--minutes" => {
+                    let minutes = number().filter(|minutes| *minutes > 0);
+                    let minutes = minutes.ok_or("--minutes needs a number")?;
+                    wanted.whole = Duration::from_secs(60 * minutes);
+                }
+                "--seed" => wanted.seed = number().ok_or("--seed needs a number")?,
+                _ => return Err("usage: soak [--minutes N] [--seed N] [--as-is]".to_owned()),
+            }
         }
+        Ok(wanted)
     }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Ok((
-        minutes,
-        seed.unwrap_or_else(|| now.map_or(1, |now| now.as_secs())),
-    ))
 }
 
 /// A run.
@@ -100,7 +113,8 @@ struct Soak {
 
 impl Soak {
     /// True: everything held.
-    async fn run(whole: Duration, seed: u64) -> Result<bool, String> {
+    async fn run(wanted: Wanted) -> Result<bool, String> {
+        let Wanted { whole, seed, as_is } = wanted;
         println!("soak: {} s, seed {seed}", whole.as_secs());
         let mut soak = Self {
             begun: Instant::now(),
@@ -110,13 +124,13 @@ impl Soak {
             places: Vec::new(),
             rng: Rng::new(seed),
         };
-        soak.start().await?;
+        soak.start(as_is).await?;
         soak.rule().await?;
         soak.end().await;
         Ok(soak.judge())
     }
 
-    async fn start(&mut self) -> Result<(), String> {
+    async fn start(&mut self, as_is: bool) -> Result<(), String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let here = std::env::current_exe().map_err(|error| error.to_string())?;
         let (plain, polyport) = (
@@ -127,6 +141,7 @@ impl Soak {
         std::fs::create_dir_all(&logs).map_err(|error| error.to_string())?;
         let welcome = std::fs::read_to_string(root.join("examples/notes/welcome.md"))
             .map_err(|error| format!("examples/notes/welcome.md: {error}"))?;
+        let place = Workplace { root, logs, as_is };
         let ports = [free_port(), free_port()].map(|port| port.map_err(|e| e.to_string()));
         let [first, second] = ports;
         let (first, second) = (first?, second?);
@@ -143,7 +158,7 @@ impl Soak {
             ("stdio", &polyport, vec!["serve", "demo"], None),
         ];
         for (name, program, arguments, port) in started {
-            let server = Server::start(name, program, &arguments, port, &root, &logs).await?;
+            let server = Server::start(name, program, &arguments, port, &place).await?;
             self.servers.push(server);
             if let Some(port) = port {
                 let rich = name == "notes";
@@ -319,8 +334,8 @@ impl Soak {
             }
         }
         println!(
-            "slowest answer {:.3} s; {} times no room for one more session",
-            self.record.slowest().as_secs_f64(),
+            "slowest answers: {}; {} times no room for one more session",
+            self.record.slowest(),
             self.record.times_busy()
         );
         let faults = self.record.faults();

@@ -66,6 +66,7 @@ impl Question {
                     steps: 0,
                 }
             }
+            1 if rng.percent(10) => Self::echo(secret.repeat(rng.within(2_000, 8_000))),
             1 => Self::echo(secret.repeat(rng.within(1, 100))),
             2 => Self::echo(secret),
             3 | 4 if !welcome.is_empty() => Self {
@@ -252,7 +253,7 @@ impl Ordinary {
         foreign(&answer.body, &id, &arguments).map_err(wrong)?;
         let messages = messages(&answer).map_err(wrong)?;
         question.judge(&id, &messages).map_err(wrong)?;
-        self.record.answered(took);
+        self.record.answered(self.place.name, took);
         Ok(())
     }
 }

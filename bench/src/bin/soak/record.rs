@@ -14,7 +14,6 @@ pub(crate) struct Record {
     answered: AtomicU64,
     hostile: AtomicU64,
     busy: AtomicU64,
-    slowest: AtomicU64,
     inner: Mutex<Inner>,
 }
 
@@ -22,15 +21,18 @@ pub(crate) struct Record {
 struct Inner {
     faults: Vec<String>,
     more: usize,
+    /// The longest that each kind of ordinary client has waited.
+    slowest: BTreeMap<&'static str, Duration>,
     seen: BTreeMap<&'static str, BTreeMap<String, u64>>,
 }
 
 impl Record {
-    /// An ordinary call was answered rightly, after so long.
-    pub(crate) fn answered(&self, after: Duration) {
+    /// An ordinary call of `who` was answered rightly, after so long.
+    pub(crate) fn answered(&self, who: &'static str, after: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
-        let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-        self.slowest.fetch_max(millis, Ordering::Relaxed);
+        let mut inner = self.lock();
+        let slowest = inner.slowest.entry(who).or_default();
+        *slowest = after.max(*slowest);
     }
 
     /// A hostile client has connected, or has said one line.
@@ -76,8 +78,14 @@ impl Record {
         self.busy.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn slowest(&self) -> Duration {
-        Duration::from_millis(self.slowest.load(Ordering::Relaxed))
+    /// `who 0.123 s, …`
+    pub(crate) fn slowest(&self) -> String {
+        let inner = self.lock();
+        let each = inner.slowest.iter();
+        let each: Vec<String> = each
+            .map(|(who, after)| format!("{who} {:.3} s", after.as_secs_f64()))
+            .collect();
+        each.join(", ")
     }
 
     /// All faults so far.

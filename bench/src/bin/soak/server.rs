@@ -8,6 +8,12 @@ use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
 
+/// Makes the C library give back what is freed at once, so that resident memory shows what a server holds. Left alone, glibc
+/// takes the size of whatever large block is freed as a hint to keep that much, up to 64 MiB for each of several heaps.
+const GIVE_BACK: (&str, &str) = (
+    "GLIBC_TUNABLES",
+    "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
+);
 /// How long a server may take until it listens.
 const START: Duration = Duration::from_secs(20);
 
@@ -20,6 +26,16 @@ pub(crate) struct Reading {
     pub(crate) rss: u64,
     pub(crate) fds: usize,
     pub(crate) threads: usize,
+}
+
+/// Where and how servers are started.
+#[derive(Debug)]
+pub(crate) struct Workplace {
+    /// The repository.
+    pub(crate) root: PathBuf,
+    pub(crate) logs: PathBuf,
+    /// With the C library's own habits.
+    pub(crate) as_is: bool,
 }
 
 /// A server that runs.
@@ -48,18 +64,20 @@ impl Server {
         program: &Path,
         arguments: &[&str],
         port: Option<u16>,
-        folder: &Path,
-        logs: &Path,
+        place: &Workplace,
     ) -> Result<Self, String> {
-        let log = logs.join(format!("{name}.log"));
+        let log = place.logs.join(format!("{name}.log"));
         let file =
             File::create(&log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(folder)
+            .current_dir(&place.root)
             .stderr(file)
             .kill_on_drop(true);
+        if !place.as_is {
+            command.env(GIVE_BACK.0, GIVE_BACK.1);
+        }
         if port.is_none() {
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
         } else {

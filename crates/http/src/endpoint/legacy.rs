@@ -137,7 +137,7 @@ impl Endpoint {
         principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         let (key, session) = self.session(headers, principal.as_ref())?;
-        let batch = self.begin_batch(&session, parts, accepts, principal)?;
+        let batch = self.begin_batch(&session, parts, accepts, principal.as_ref())?;
         self.note_initialized(&key, &session);
         Ok(match batch {
             Some(exchange) => self.respond(exchange, accepts, None).await,
@@ -173,7 +173,7 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         let session = self.passing(revision);
         Ok(
-            match self.begin_batch(&session, parts, accepts, principal)? {
+            match self.begin_batch(&session, parts, accepts, principal.as_ref())? {
                 Some(exchange) => self.respond(exchange, accepts, None).await,
                 None => respond::empty(202),
             },
@@ -224,7 +224,7 @@ impl Endpoint {
         session: &Arc<Session>,
         parts: Vec<Bytes>,
         accepts: Accepts,
-        principal: Option<Arc<Principal>>,
+        principal: Option<&Arc<Principal>>,
     ) -> Result<Option<Arc<Exchange>>, Blame> {
         let limits = &self.0.service.limits;
         let messages: Vec<_> = parts
@@ -242,7 +242,7 @@ impl Endpoint {
                 message,
                 part,
                 &exchange,
-                principal.clone(),
+                principal.cloned(),
                 &mut text,
             );
             if matches!(taken, Taken::Answered(_)) {

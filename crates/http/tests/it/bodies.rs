@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use polyport_http::Endpoint;
 use polyport_proto::Limits;
 use polyport_testkit::handlers::Puppet;
@@ -18,6 +18,7 @@ use crate::{Got, INITIALIZE, PLAIN, call, endpoint, endpoint_with, got, open};
 /// A body in two pieces; perhaps its end never comes.
 struct Pieces {
     left: VecDeque<Bytes>,
+    promised: u64,
     stalls: bool,
 }
 
@@ -34,11 +35,29 @@ impl Body for Pieces {
             piece => Poll::Ready(piece.map(|piece| Ok(Frame::data(piece)))),
         }
     }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = SizeHint::default();
+        hint.set_lower(self.promised);
+        hint
+    }
 }
 
 /// Posts a message with spaces behind it, of so many KiB in all.
 async fn post(endpoint: &Endpoint, session: &str, message: &str, kib: usize, stalls: bool) -> Got {
     let text = message.to_owned() + &" ".repeat((kib << 10) - message.len());
+    let promised = if stalls { 0 } else { text.len() };
+    pieces(endpoint, session, &text, promised, stalls).await
+}
+
+/// Posts a text in two pieces, and promises so many bytes before.
+async fn pieces(
+    endpoint: &Endpoint,
+    session: &str,
+    text: &str,
+    promised: usize,
+    stalls: bool,
+) -> Got {
     let (one, two) = text.as_bytes().split_at(text.len() / 2);
     let mut request = Request::post("/mcp");
     for (name, value) in PLAIN {
@@ -47,8 +66,12 @@ async fn post(endpoint: &Endpoint, session: &str, message: &str, kib: usize, sta
     if !session.is_empty() {
         request = request.header("mcp-session-id", session);
     }
-    let left = [one, two].map(Bytes::copy_from_slice).into();
-    let request = request.body(Pieces { left, stalls }).unwrap();
+    let body = Pieces {
+        left: [one, two].map(Bytes::copy_from_slice).into(),
+        promised: promised as u64,
+        stalls,
+    };
+    let request = request.body(body).unwrap();
     got(endpoint.handle(request).await).await
 }
 
@@ -88,4 +111,20 @@ async fn d_35_too_much_at_once_is_503() {
             200
         );
     }
+}
+
+// req: D-35
+#[tokio::test(start_paused = true)]
+async fn d_35_a_promise_shuts_nobody_out() {
+    let mut limits = Limits::default();
+    limits.bodies_bytes = 200 << 10;
+    let promised = limits.message_bytes;
+    let endpoint = endpoint_with(Puppet::default(), limits);
+    let held = pieces(&endpoint, "", INITIALIZE, promised, true);
+    let others = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        post(&endpoint, "", INITIALIZE, 150, false).await.status
+    };
+    let (held, status) = tokio::join!(held, others);
+    assert_eq!((held.status, status), (408, 200));
 }

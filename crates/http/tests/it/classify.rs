@@ -11,7 +11,11 @@ use crate::{
     INITIALIZE, PING, PLAIN, V, call, endpoint, endpoint_with, modern, open, open_old, post, send,
 };
 
+/// What is sent (its name, headers, body), and the status and code that come of it.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u16, Option<i64>);
+
 // req: M-HTTP
+#[allow(clippy::too_many_lines)] // One table.
 #[tokio::test(start_paused = true)]
 async fn modern_requests() {
     let endpoint = endpoint();
@@ -24,7 +28,7 @@ async fn modern_requests() {
     let legacy_name = list.replace("2026-07-28", "2025-06-18");
     let m = |name| ("mcp-method", name);
     let n = |name| ("mcp-name", name);
-    let cases: &[(&str, &[(&str, &str)], &str, u16, Option<i64>)] = &[
+    let cases: &[Case<'_>] = &[
         ("complete", &[V, m("tools/list")], &list, 200, None),
         (
             "header names in any case, spaces around",
@@ -223,7 +227,7 @@ async fn modern_requests() {
 #[tokio::test(start_paused = true)]
 async fn messages_without_a_session() {
     let endpoint = endpoint();
-    let cases: &[(&str, &[(&str, &str)], &str, u16, Option<i64>)] = &[
+    let cases: &[Case<'_>] = &[
         ("not JSON", &[], "{", 400, Some(-32700)),
         ("empty", &[], "", 400, Some(-32700)),
         (

@@ -9,6 +9,8 @@ mod sessions;
 mod sockets;
 mod streams;
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -84,7 +86,8 @@ async fn send(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body:
 /// Reads a response to its end.
 async fn got(response: Response<Body>) -> Got {
     let (head, body) = response.into_parts();
-    let bytes = body.collect().await.unwrap().to_bytes();
+    let body = tokio::time::timeout(Duration::from_secs(3_600), body.collect());
+    let bytes = body.await.expect("it ends").unwrap().to_bytes();
     Got {
         status: head.status.as_u16(),
         headers: head.headers,

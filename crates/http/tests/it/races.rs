@@ -166,8 +166,8 @@ async fn d_35_what_has_no_room_in_a_stream_is_left_out_and_counted() {
             for got in talk(&limits, tool).await {
                 let events = got.events();
                 assert_eq!(events.len(), 5, "{got:?}");
-                for n in 0..3 {
-                    assert_eq!(events[n]["params"]["data"]["n"], n, "{got:?}");
+                for (n, event) in events.iter().take(3).enumerate() {
+                    assert_eq!(event["params"]["data"]["n"], n, "{got:?}");
                 }
                 let note = "7 log messages were left out: too many at once";
                 assert_eq!(events[3]["params"]["data"], note, "{got:?}");

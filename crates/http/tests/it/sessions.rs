@@ -239,14 +239,17 @@ async fn a_session_with_a_running_call_is_in_use() {
     let endpoint = endpoint_with(puppet.clone(), limits);
     let session = open(&endpoint).await;
     begin(&endpoint, &session, "tidy", Duration::from_secs(1)).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let ping = PING.replace('1', "2");
+    tokio::time::sleep(Duration::from_secs(31 * 60)).await;
+    assert_eq!(post(&endpoint, &id, &ping).await.status, 200);
     // Neither the sweep of what is idle nor an opening that needs room ends it …
     for minutes in [31, 2, 2] {
         tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
         open(&endpoint).await;
     }
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 0);
-    let id = [("mcp-session-id", session.as_str())];
-    assert_eq!(post(&endpoint, &id, &PING.replace('1', "2")).await.status, 200);
+    assert_eq!(post(&endpoint, &id, &ping).await.status, 200);
     // … but the end of its life does.
     tokio::time::sleep(Duration::from_secs(24 * 3_600)).await;
     open(&endpoint).await;
@@ -300,7 +303,7 @@ impl Authorize for Tokens {
             .get("authorization")
             .and_then(|v| v.to_str().ok()?.strip_prefix("Bearer ").map(Box::from));
         Box::pin(async move {
-            let subject: Box<str> = token.ok_or(Challenge {
+            let subject: Box<str> = token.ok_or_else(|| Challenge {
                 status: 401,
                 www_authenticate: "Bearer".to_owned(),
             })?;

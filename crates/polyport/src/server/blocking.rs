@@ -41,7 +41,14 @@ impl fmt::Display for NotRun {
 pub(crate) async fn run<T: Send + 'static>(
     function: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
-    let place = tokio::time::timeout(PATIENCE, PLACES.clone().acquire_owned()).await;
+    run_in(PLACES.clone(), function).await
+}
+
+async fn run_in<T: Send + 'static>(
+    places: Arc<Semaphore>,
+    function: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotRun> {
+    let place = tokio::time::timeout(PATIENCE, places.acquire_owned()).await;
     let place = place
         .map_err(|_| NotRun::Busy)?
         .map_err(|_| NotRun::Ending)?;
@@ -64,5 +71,29 @@ struct Abort<T>(JoinHandle<T>);
 impl<T> Drop for Abort<T> {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    // req: S-BLOCK
+    #[tokio::test(start_paused = true)]
+    async fn who_gets_no_place_in_time_is_told_so() {
+        let places = Arc::new(Semaphore::new(1));
+        let taken = places.clone().acquire_owned().await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let busy = run_in(places.clone(), || 1).await.unwrap_err();
+        assert_eq!(begun.elapsed(), PATIENCE);
+        assert!(busy.to_string().contains("busy"), "{busy}");
+        // A call that is dropped while it waits leaves nothing behind.
+        let waiting =
+            tokio::time::timeout(Duration::from_secs(1), run_in(places.clone(), || 2)).await;
+        assert!(waiting.is_err());
+        drop(taken);
+        assert_eq!(run_in(places.clone(), || 3).await.unwrap(), 3);
+        assert_eq!(places.available_permits(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! The SDK as an author uses it, seen by clients of every revision.
 #![allow(clippy::unwrap_used)]
 
+mod blocking;
 mod lists;
 mod resources;
 mod tools;

@@ -1,9 +1,5 @@
 //! Tools: arguments, results, failures, what each revision sees of them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
 use polyport::model::{Content, ResourceLink};
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};
@@ -119,7 +115,9 @@ async fn a_declared_output_that_is_not_given_is_our_fault() {
         Server::new("s", "1")
             .add_tool(gives("text", || Ok(ToolResult::text("just text"))))
             .add_tool(gives("failure", || Err(ToolError::new("no"))))
-            .add_tool(gives("both", || Ok(ToolResult::structured(&json!({"n": 1}))?)))
+            .add_tool(gives("both", || {
+                Ok(ToolResult::structured(&json!({"n": 1}))?)
+            }))
     };
     for revision in Revision::ALL {
         let peer = peer(server(), revision).await;
@@ -349,109 +347,6 @@ fn names_are_unique() {
     let _ = Server::new("s", "1").add_tool(tool()).add_tool(tool());
 }
 
-// req: S-BLOCK
-#[tokio::test]
-async fn a_blocking_or_slow_tool_holds_nothing_up() {
-    let go = Arc::new(AtomicBool::new(false));
-    let seen = go.clone();
-    let server = adder()
-        .add_tool(Tool::blocking("block", "", move |_cx, (): ()| {
-            while !seen.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-            Ok("done")
-        }))
-        .tool("slow", "", |cx: Cx, (): ()| async move {
-            cx.cancelled().await;
-            Ok("")
-        });
-    let peer = Arc::new(peer(server, Revision::V2026_07_28).await);
-    let (blocked, slow) = (peer.clone(), peer.clone());
-    let nothing = json!({});
-    let blocked = tokio::spawn(async move { blocked.call("block", &json!({})).await });
-    let slow = tokio::spawn(async move { slow.call("slow", &nothing).await });
-    for _ in 0..20 {
-        tokio::time::timeout(
-            Duration::from_secs(20),
-            peer.call("add", &json!({"a": 1, "b": 1})),
-        )
-        .await
-        .unwrap()
-        .unwrap();
-    }
-    assert!(!blocked.is_finished());
-    go.store(true, Ordering::SeqCst);
-    assert_eq!(
-        blocked.await.unwrap().unwrap()["content"][0]["text"],
-        "done"
-    );
-    slow.abort();
-}
-
-/// Holds up whoever asks until it is opened.
-#[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<bool>, Condvar)>);
-
-impl Gate {
-    fn wait(&self) {
-        let open = self.0.0.lock().unwrap();
-        drop(self.0.1.wait_while(open, |open| !*open).unwrap());
-    }
-
-    fn open(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-}
-
-// req: S-BLOCK
-#[tokio::test(start_paused = true)]
-async fn blocking_calls_are_so_many_at_once_and_leave_nothing_behind() {
-    let (gate, begun) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
-    let (held, counted) = (gate.clone(), begun.clone());
-    let server = adder()
-        .add_tool(Tool::blocking("block", "", move |_cx, (): ()| {
-            counted.fetch_add(1, Ordering::SeqCst);
-            held.wait();
-            Ok("")
-        }))
-        .add_tool(Tool::blocking("quick", "", |_cx, (): ()| Ok("quick")));
-    let service = server.into_service();
-    let connect = || testing::connect_to(service.clone(), Revision::V2026_07_28, &json!({}));
-    let (crowd, other) = (Arc::new(connect().await.unwrap()), connect().await.unwrap());
-    let calls: Vec<_> = (0..250)
-        .chain(250..400)
-        .map(|_| {
-            let crowd = crowd.clone();
-            tokio::spawn(async move { crowd.call("block", &json!({})).await })
-        })
-        .collect();
-    // Time passes only when it is told to: blocking functions hold it.
-    let a_moment = async || {
-        for _ in 0..1_000 {
-            tokio::task::yield_now().await;
-        }
-    };
-    a_moment().await;
-    let sum = other.call("add", &json!({"a": 1, "b": 1})).await.unwrap();
-    assert_eq!(sum["structuredContent"]["sum"], 2.0);
-    // Who gets no place in time is told so.
-    let quick = async { other.call("quick", &json!({})).await.unwrap() };
-    let (busy, ()) = tokio::join!(quick, async {
-        a_moment().await;
-        tokio::time::advance(Duration::from_secs(31)).await;
-    });
-    let text = busy["content"][0]["text"].as_str().unwrap();
-    assert!(busy["isError"] == true && text.contains("busy"), "{busy}");
-    gate.open();
-    for call in calls {
-        call.await.unwrap().unwrap();
-    }
-    let quick = other.call("quick", &json!({})).await.unwrap();
-    assert_eq!(quick["content"][0]["text"], "quick");
-    assert!(begun.load(Ordering::SeqCst) <= 256, "{begun:?}");
-}
-
 #[tokio::test(start_paused = true)]
 async fn progress_and_logs_reach_who_asked() {
     let server = || {
@@ -480,6 +375,19 @@ async fn progress_and_logs_reach_who_asked() {
         .await
         .unwrap();
     assert_eq!(peer.notifications(), [] as [Value; 0]);
+    // The test's own _meta may be anything, and stands beside the client's.
+    for own in [
+        json!({}),
+        json!({"a": {"b": {}}}),
+        json!({"progressToken": 7}),
+    ] {
+        for with in [json!({}), json!({"c": {"d": {}}})] {
+            let params = json!({"name": "work", "_meta": own});
+            let got = peer.request_with("tools/call", &params, &with).await;
+            assert!(got.is_ok(), "{own} {with}: {got:?}");
+        }
+    }
+    assert_eq!(peer.notifications().len(), 4);
 }
 
 #[tokio::test]
@@ -541,9 +449,6 @@ async fn results_in_the_modern_era_name_the_server() {
     assert_eq!(got["resultType"], "complete");
     let got = peer.call("meta", &json!({"a": 1, "b": 1})).await.unwrap();
     assert_eq!(got["_meta"]["k"], 1);
-    assert_eq!(
-        got["_meta"][SERVER]["name"],
-        "adder"
-    );
+    assert_eq!(got["_meta"][SERVER]["name"], "adder");
     assert_eq!(got["_meta"].as_object().unwrap().len(), 2);
 }

@@ -334,7 +334,7 @@ mod tests {
         t.set_initialized(&id(1));
         assert!(t.expire(S(3_600)).is_empty());
         assert_eq!(t.touch(&id(1), None, S(7_200)), Some(101));
-        t.open(id(2), None, 2, S(7_200)).unwrap();
+        t.open(id(2), None, 2, S(7_210)).unwrap();
         t.set_initialized(&id(2));
         assert_eq!(t.open(id(3), None, 3, S(7_300)).unwrap(), [2]);
         assert_eq!(

@@ -10,8 +10,8 @@ fn each_blame_has_its_code_and_status() {
     let table: &[(Blame, i32, u16)] = &[
         (Blame::Malformed(M::NotJson), -32700, 400),
         (Blame::Malformed(M::NotUtf8), -32700, 400),
-        (Blame::Malformed(M::TooDeep), -32700, 400),
-        (Blame::Malformed(M::TooManyElements), -32700, 400),
+        (Blame::Malformed(M::TooDeep), -32600, 400),
+        (Blame::Malformed(M::TooManyElements), -32600, 400),
         (Blame::Malformed(M::NotObject), -32600, 400),
         (Blame::Malformed(M::Batch), -32600, 400),
         (Blame::Malformed(M::NoVersion), -32600, 400),

@@ -194,6 +194,19 @@ async fn d_35_progress_without_room_is_left_out_but_the_newest() {
             peer.play(&script.replace("TOOL", tool)).await;
         }
     }
+    let mut limits = Limits::default();
+    limits.queue_messages = 1;
+    let mut peer = opened(&Puppet::default(), limits).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"backwards","_meta":{"progressToken":1}}}
+        ~ {"params":{"progress":1}}
+        ~ {"params":{"progress":2.5}}
+        < {"jsonrpc":"2.0","id":2,"result":{}}
+        .
+    "#,
+    )
+    .await;
 }
 
 // req: D-35

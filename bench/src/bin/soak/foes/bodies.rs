@@ -181,3 +181,22 @@ pub(super) async fn large_echo(foe: &mut Foe) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// A promise of as much as may be, of which a little comes. It must not take room from those who send.
+pub(super) async fn promised(foe: &mut Foe) -> io::Result<()> {
+    let mut wire = foe.connect().await?;
+    let headers = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Length", "16777216"),
+    ];
+    wire.send(head("POST", "/mcp", &headers).as_bytes()).await?;
+    for _ in 0..foe.rng.within(2, 20) {
+        wire.send(b"{\"text\":\"theirs-promise").await?;
+        let pause = foe.rng.millis(10, 1_000);
+        tokio::time::sleep(pause).await;
+    }
+    foe.leave(wire);
+    Ok(())
+}

@@ -61,6 +61,7 @@ const ACTS: &[Act] = acts! {
     "huge body" 1 bodies::huge;
     "endless body" 1 bodies::endless;
     "large echo" 1 bodies::large_echo;
+    "promised body" 3 bodies::promised;
     "opened only" 6 sessions::open_only;
     "opened and left" 2 sessions::open_and_leave;
     "opened and ended" 6 sessions::open_and_end;
