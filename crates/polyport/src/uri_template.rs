@@ -39,7 +39,7 @@ impl UriTemplate {
     /// Reads a template.
     ///
     /// # Errors
-    /// Braces that do not pair, names that are empty, doubled or have an operator other than `+`, or two variables in a row.
+    /// Braces that do not pair, a `%` without its digits, names that are empty, doubled or have an operator other than `+`, or two variables in a row.
     pub fn parse(text: &str) -> Result<Self, BadTemplate> {
         let bad = |why: &str| BadTemplate(format!("URI template {text:?}: {why}"));
         let (mut parts, mut rest) = (Vec::new(), text);
@@ -48,6 +48,9 @@ impl UriTemplate {
             let (literal, tail) = rest.split_at(open);
             if literal.contains('}') {
                 return Err(bad("a } without its {"));
+            }
+            if !has_whole_triplets(literal) {
+                return Err(bad("a % without its two hexadecimal digits"));
             }
             if !literal.is_empty() {
                 parts.push(Part::Literal(encode(literal, true)));
@@ -155,6 +158,13 @@ impl UriTemplate {
         }
         uri
     }
+}
+
+fn has_whole_triplets(literal: &str) -> bool {
+    literal
+        .split('%')
+        .skip(1)
+        .all(|after| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
 }
 
 /// Where a literal first stands in a URI, but not inside a percent triplet.
@@ -314,7 +324,18 @@ mod tests {
     #[test]
     fn bad_templates() {
         for bad in [
-            "{", "}", "{}", "{a b}", "{/x}", "{x*}", "{a}{b}", "{a}/{a}", "a}b",
+            "{",
+            "}",
+            "{}",
+            "{a b}",
+            "{/x}",
+            "{x*}",
+            "{a}{b}",
+            "{a}/{a}",
+            "a://%4{x}",
+            "%",
+            "%zz",
+            "a}b",
         ] {
             assert!(UriTemplate::parse(bad).is_err(), "{bad}");
         }

@@ -11,6 +11,7 @@ pub mod caller;
 pub mod clock;
 pub mod context;
 pub mod driver;
+pub mod fault;
 pub mod handler;
 pub mod heap;
 mod journal;

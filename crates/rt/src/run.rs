@@ -7,9 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use polyport_proto::{Outcome, RpcError};
+use polyport_proto::Outcome;
 
 use crate::context::{Call, Context};
+use crate::fault::internal;
 use crate::handler::BoxFuture;
 use crate::journal::Entry;
 use crate::service::Service;
@@ -156,14 +157,4 @@ fn panicked(method: &'static str, panic: &(dyn Any + Send)) -> Outcome {
         method,
         &format!("the handler panicked: {}", text.unwrap_or("no message")),
     )
-}
-
-/// An internal error: the peer gets an id, the log holds the cause under it (D-06).
-pub fn internal(method: &str, cause: &str) -> Outcome {
-    let mut random = [0; 6];
-    // Without randomness the error is still reported, only its id tells nothing apart.
-    let _ = getrandom::fill(&mut random);
-    let id: String = random.iter().map(|b| format!("{b:02x}")).collect();
-    tracing::error!(error_id = %id, method, cause, "call failed");
-    Outcome::Failed(RpcError::internal(&id))
 }

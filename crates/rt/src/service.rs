@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Blame, Limits, Notice, Revisions};
+use polyport_proto::{Blame, Limits, Notice, Revisions, RpcError};
 use tokio::sync::Notify;
 
+use crate::fault::failure;
 use crate::handler::{DynHandler, Handler};
 
 /// What an edge serves. Cheap to clone; clones share the count of running calls.
@@ -82,14 +83,13 @@ impl Service {
         }
     }
 
-    /// The arguments of a tool that are mirrored in headers. A panic in the handler counts as none, and is logged.
-    pub fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        catch_unwind(AssertUnwindSafe(|| self.handler.header_params_dyn(tool))).unwrap_or_else(
-            |_| {
-                tracing::error!("the handler panicked over mirrored arguments");
-                None
-            },
-        )
+    /// The arguments of a tool that are mirrored in headers.
+    ///
+    /// # Errors
+    /// The handler panicked: without knowing them, nothing may be let through.
+    pub fn header_params(&self, tool: &str) -> Result<Option<Arc<[HeaderParam]>>, RpcError> {
+        let asked = catch_unwind(AssertUnwindSafe(|| self.handler.header_params_dyn(tool)));
+        asked.map_err(|_| failure("tools/call", "the handler panicked over mirrored arguments"))
     }
 
     /// Waits until no call runs. Only what was not ready at once counts.

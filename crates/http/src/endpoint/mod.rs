@@ -224,7 +224,12 @@ impl Endpoint {
         let Some(tool) = admitted.params.name() else {
             return Ok(());
         };
-        let Some(params) = self.0.service.header_params(&tool) else {
+        let failed = |error| Refusal {
+            status: 500,
+            id: Some(receipt.id.clone()),
+            error: Some(error),
+        };
+        let Some(params) = self.0.service.header_params(&tool).map_err(failed)? else {
             return Ok(());
         };
         let checked = Mirror::new(headers).check_params(&params, admitted.params.arguments());

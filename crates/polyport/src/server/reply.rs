@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use polyport_model::{Content, Object};
 use polyport_proto::Outcome;
 use polyport_proto::revision::{Profile, Structured};
-use polyport_rt::run::internal;
+use polyport_rt::fault::internal;
 use polyport_wire::{Raw, write};
 use schemars::JsonSchema;
 use serde::Serialize;
