@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn, peer};
+use polyport_proto::peer::{self, wants_reply};
+use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn};
 use polyport_wire::{Line, Lines, Malformed, Message, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
@@ -329,13 +330,6 @@ impl Driver<'_> {
         self.out.clear();
         self.out.shrink_to(FLUSH_AT);
         writer.flush().await.map_err(|_| Unwritten::Gone)
-    }
-}
-
-fn wants_reply(message: &Result<Message, Malformed>) -> bool {
-    match message {
-        Ok(message) => message.kind() == polyport_wire::Kind::Request,
-        Err(malformed) => !malformed.notification,
     }
 }
 

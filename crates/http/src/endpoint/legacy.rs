@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use polyport_proto::http::headers::{Accepts, SESSION_ID};
 use polyport_proto::http::{Refusal, SessionId, Sessions};
+use polyport_proto::peer::wants_reply;
 use polyport_proto::{
     Blame, ClientFacts, Outcome, Peer, Principal, Receipt, Remembered, Revision, Turn,
 };
@@ -377,11 +378,4 @@ enum Taken {
     Answered(u16),
     /// Nothing to say.
     Accepted,
-}
-
-fn wants_reply(message: &Result<Message, Malformed>) -> bool {
-    match message {
-        Ok(message) => message.kind() == Kind::Request,
-        Err(malformed) => !malformed.notification,
-    }
 }

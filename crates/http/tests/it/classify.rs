@@ -392,7 +392,11 @@ async fn d_06_a_panic_beside_a_call_ends_nothing() {
     let body = modern("tools/call", r#""name":"echo""#);
     let headers = [V, ("mcp-method", "tools/call"), ("mcp-name", "echo")];
     let called = post(&endpoint, &headers, &body).await;
-    assert_eq!((called.status, called.code()), (500, Some(-32603)), "{called:?}");
+    assert_eq!(
+        (called.status, called.code()),
+        (500, Some(-32603)),
+        "{called:?}"
+    );
     let session = open(&endpoint).await;
     let id = [("mcp-session-id", session.as_str())];
     let notice = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;

@@ -335,3 +335,11 @@ pub fn refusal(id: Option<&RequestId>, error: &RpcError, out: &mut Vec<u8>) {
     let data = error.data.as_ref().map(polyport_wire::Raw::as_str);
     write::failure(out, id, error.code.number(), &error.message, data);
 }
+
+/// Does a message of a batch get a reply? The batch is whole when all of those are there.
+pub fn wants_reply(message: &Result<Message, Malformed>) -> bool {
+    match message {
+        Ok(message) => message.kind() == Kind::Request,
+        Err(malformed) => !malformed.notification,
+    }
+}
