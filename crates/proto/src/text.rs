@@ -21,11 +21,11 @@ pub(crate) fn progress_token(params: &Params) -> Option<Raw> {
 }
 
 /// Above this a frame is not held for the sake of a part of it.
-const LONG_FRAME: usize = 64 << 10;
+const LONG_FRAME: usize = 128 << 10;
 
 /// A part of the parameters that outlives them: a slice, or a copy where the slice would hold a long frame.
 pub(crate) fn kept(params: &Params, part: &str) -> Raw {
-    let frame = params.text().map_or(0, str::len);
+    let frame = params.frame_len();
     if frame > LONG_FRAME && part.len() < frame / 2 {
         Raw::trusted(part.to_owned())
     } else {

@@ -84,6 +84,11 @@ impl Params {
         self.raw_at(self.spans.whole)
     }
 
+    /// Bytes of the frame that these parameters, and every slice of them, keep alive.
+    pub fn frame_len(&self) -> usize {
+        self.frame.len()
+    }
+
     /// `name`, if it is a string.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         self.string(Member::Name)
