@@ -236,6 +236,7 @@ impl Play {
                 self.running.remove(&id);
                 self.pay(Some(&id));
             }
+            Turn::Answer((), _) => panic!("nothing was asked"),
             Turn::Notice(_) => assert!(!wants && out.is_empty()),
             Turn::Nothing(blame) => {
                 assert!(!wants && out.is_empty(), "{blame:?} is not said");

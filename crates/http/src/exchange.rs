@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use polyport_proto::Limits;
-use polyport_rt::{Context, Outlet};
+use polyport_rt::{Alert, Context, Outlet};
 use polyport_wire::sse;
 use tokio::sync::Notify;
 
@@ -150,6 +150,12 @@ impl Exchange {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Alert for Exchange {
+    fn alert(&self) {
+        self.wake.notify_one();
     }
 }
 

@@ -47,6 +47,16 @@ pub enum Blame {
         /// The bound.
         limit: usize,
     },
+    /// More resources subscribed to than the bound.
+    TooManySubscriptions {
+        /// The bound.
+        limit: usize,
+    },
+    /// More streams of `subscriptions/listen` of one principal than the bound.
+    TooManyListens {
+        /// The bound.
+        limit: usize,
+    },
     /// The method is not one of this revision.
     UnknownMethod(String),
     /// `logging/setLevel` or `_meta` names a level that does not exist.
@@ -186,6 +196,12 @@ impl fmt::Display for Blame {
             Self::InitializeInBatch => f.write_str("initialize must not be part of a batch"),
             Self::DuplicateId => f.write_str("The id belongs to a request that is still running: use another one"),
             Self::TooManyCalls { limit } => write!(f, "Too many calls at once (limit {limit}): retry when one has finished"),
+            Self::TooManySubscriptions { limit } => {
+                write!(f, "Too many resources subscribed to (limit {limit}): unsubscribe from one first")
+            }
+            Self::TooManyListens { limit } => {
+                write!(f, "Too many streams of subscriptions/listen (limit {limit}): close one first")
+            }
             Self::UnknownMethod(method) => write!(f, "Method not found: {}", shorten(method)),
             Self::BadLevel(level) => write!(
                 f,

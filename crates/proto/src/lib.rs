@@ -4,7 +4,7 @@
 //! - [`revision`]: one table per protocol revision and the two codecs (legacy, modern).
 //! - [`peer`]: one end of a conversation as a state machine over parsed messages.
 //! - [`http`]: which HTTP request is what, as pure functions; legacy sessions as a table that is told the time.
-//! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision.
+//! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision; [`question`]: what it may ask meanwhile.
 //! - [`limits`], [`blame`]: every bound, and every way a peer can be wrong.
 
 pub mod blame;
@@ -13,6 +13,7 @@ pub mod http;
 pub mod limits;
 pub mod outcome;
 pub mod peer;
+pub mod question;
 mod receipt;
 pub mod revision;
 mod text;
@@ -21,8 +22,8 @@ pub mod throttle;
 pub use blame::Blame;
 pub use envelope::{ClientFacts, Envelope, Principal, Remembered};
 pub use limits::Limits;
-pub use outcome::{Code, Outcome, RpcError};
-pub use peer::{Admitted, Asking, Notice, Peer, Turn};
+pub use outcome::{Code, NeedInput, Outcome, Question, RpcError};
+pub use peer::{Admitted, Answer, Asking, Notice, Peer, Turn};
 pub use polyport_model::Level;
 pub use receipt::Receipt;
 pub use revision::{Era, Profile, Revision, Revisions};

@@ -37,6 +37,21 @@ pub struct Limits {
     pub queue_messages: usize,
     /// Bytes waiting to be written to one peer. Defaults to 4 MiB; as above.
     pub queue_bytes: usize,
+    /// Requests of ours that one legacy session may have waiting for their answer. Defaults to 64; one more question has no answer.
+    pub questions_per_session: usize,
+    /// How long a question of a legacy call may wait for its answer: people think, or are away. Defaults to 10 minutes; then the call
+    /// is told that nobody answered, and the client that we no longer wait.
+    pub question_wait: Duration,
+    /// How long a modern client may take to come back with answers. Defaults to an hour; then it begins again.
+    pub state_life: Duration,
+    /// Bytes of sealed state that travel with a client. Defaults to 16 KiB; what is longer stays here under a handle.
+    pub state_bytes: usize,
+    /// Bytes of state that stay here under handles, for all clients. Defaults to 16 MiB; the oldest makes room.
+    pub state_store_bytes: usize,
+    /// Resources to which one legacy session, or one `subscriptions/listen`, may subscribe. Defaults to 1,024; one more is refused.
+    pub subscriptions: usize,
+    /// Streams of `subscriptions/listen` that one proven principal may hold open. Defaults to 8; one more is refused.
+    pub listens_per_principal: usize,
     /// How long a cancelled call may tidy up before it is dropped. Defaults to 2 seconds.
     pub cancel_grace: Duration,
     /// How long running calls may take when the server stops or its input ends. Defaults to 10 seconds; then they are cut.
@@ -68,6 +83,13 @@ impl Default for Limits {
             streams_per_session: 4,
             queue_messages: 256,
             queue_bytes: 4 << 20,
+            questions_per_session: 64,
+            question_wait: Duration::from_secs(10 * 60),
+            state_life: Duration::from_secs(60 * 60),
+            state_bytes: 16 << 10,
+            state_store_bytes: 16 << 20,
+            subscriptions: 1_024,
+            listens_per_principal: 8,
             cancel_grace: Duration::from_secs(2),
             drain: Duration::from_secs(10),
             request_read: Duration::from_secs(30),

@@ -13,12 +13,37 @@ pub enum Outcome {
     Complete(Raw),
     /// A JSON-RPC error.
     Failed(RpcError),
+    /// No end yet: it goes on when these questions have answers.
+    NeedInput(NeedInput),
+}
+
+/// What a call asks instead of ending (2026-07-28, basic/patterns/mrtr). At least one of the two is there.
+#[derive(Clone, Debug, Default)]
+pub struct NeedInput {
+    /// The questions; no key twice.
+    pub questions: Vec<Question>,
+    /// What comes back with the answers. From a handler: its own text, which nobody else can read or change; towards a client: that
+    /// text sealed.
+    pub state: Option<String>,
+    /// Members of `_meta`, ready text; empty: none.
+    pub meta: String,
 }
 
 impl From<RpcError> for Outcome {
     fn from(error: RpcError) -> Self {
         Self::Failed(error)
     }
+}
+
+/// One question. Its method is one of [`Profile::questions`](crate::Profile::questions); see [`question`](crate::question).
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The name under which the answer comes back; its own within one call.
+    pub key: String,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: &'static str,
+    /// Its parameters, an object.
+    pub params: Option<Raw>,
 }
 
 /// What kind of error it is. The number may depend on the revision: see [`Profile::code`](crate::Profile::code).

@@ -3,16 +3,18 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_model::Level;
-use polyport_proto::throttle::Throttle;
-use polyport_proto::{Admitted, Envelope};
-use polyport_wire::{Params, write};
+use polyport_proto::{Admitted, Envelope, Era, Limits};
+use polyport_wire::{Params, RequestId, write};
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
+use crate::bus::{Alert, Listener};
+use crate::question::Asked;
+use crate::rounds::Rounds;
+use crate::said::{Said, log_message, notification, number};
 
 /// One request to answer.
 #[derive(Debug)]
@@ -30,14 +32,14 @@ impl Call {
     pub fn new(admitted: Admitted, outlet: Arc<dyn Outlet>) -> Self {
         Self {
             method: admitted.method,
-            params: admitted.params,
-            context: Context::new(admitted.envelope, outlet),
+            params: admitted.params.clone(),
+            context: Context::new(admitted, outlet),
         }
     }
 }
 
-/// Where an edge takes the notifications of a call.
-pub trait Outlet: Send + Sync + 'static {
+/// Where an edge takes what a call has to say before it ends.
+pub trait Outlet: Alert {
     /// Takes one message, without framing.
     ///
     /// # Errors
@@ -46,6 +48,36 @@ pub trait Outlet: Send + Sync + 'static {
 
     /// The name of the transport, for our own log.
     fn transport(&self) -> &'static str;
+
+    /// Sends a request to a legacy client on the stream of this call and hands on the answer. Where there is no room for it, the
+    /// asker is dropped.
+    ///
+    /// # Errors
+    /// The client cannot be asked here.
+    fn ask(&self, context: &Context, asked: Asked) -> Result<(), Asked> {
+        let _ = context;
+        Err(asked)
+    }
+
+    /// An asker of this call is closed: nobody waits for its answer.
+    fn unask(&self, context: &Context) {
+        let _ = context;
+    }
+
+    /// How long a question may wait for its answer.
+    fn question_wait(&self) -> Duration {
+        Limits::default().question_wait
+    }
+
+    /// Who hears of changes for the legacy session of this call.
+    fn listener(&self) -> Option<Arc<Listener>> {
+        None
+    }
+
+    /// What this listener hears goes out on the stream of this call, until it ends.
+    fn attach(&self, context: &Context, listener: Arc<Listener>) {
+        let _ = (context, listener);
+    }
 }
 
 /// Why a call is no longer wanted.
@@ -68,6 +100,9 @@ const OVER: u8 = 1;
 pub struct Context(Arc<Inner>);
 
 struct Inner {
+    id: RequestId,
+    method: &'static str,
+    params: Params,
     envelope: Envelope,
     outlet: Arc<dyn Outlet>,
     /// [`RUNNING`], [`OVER`], or 2 and more: cancelled, with the reason.
@@ -77,27 +112,27 @@ struct Inner {
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
-}
-
-struct Said {
-    clock: Clock,
-    progress: Throttle,
-    last: f64,
-    held_back: Option<Vec<u8>>,
-    logs: Throttle,
-    left_out: u32,
+    /// Made by the first question.
+    rounds: Mutex<Option<Box<Rounds>>>,
+    /// Questions are open that wait for the end of the round.
+    asking: AtomicBool,
 }
 
 impl Context {
     /// The context of a call.
-    pub fn new(envelope: Envelope, outlet: Arc<dyn Outlet>) -> Self {
+    pub fn new(admitted: Admitted, outlet: Arc<dyn Outlet>) -> Self {
         let inner = Inner {
-            envelope,
+            id: admitted.id,
+            method: admitted.method,
+            params: admitted.params,
+            envelope: admitted.envelope,
             outlet,
             state: AtomicU8::new(RUNNING),
             revoked: AtomicBool::new(false),
             cancelled: Notify::new(),
             said: Mutex::new(None),
+            rounds: Mutex::new(None),
+            asking: AtomicBool::new(false),
         };
         Self(Arc::new(inner))
     }
@@ -105,6 +140,34 @@ impl Context {
     /// Revision, client, principal.
     pub fn envelope(&self) -> &Envelope {
         &self.0.envelope
+    }
+
+    /// The id of the request, which is the client's own and may repeat.
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.id
+    }
+
+    /// The method of the request, as the modern era names it.
+    pub fn method(&self) -> &'static str {
+        self.0.method
+    }
+
+    /// The parameters of the request.
+    pub fn params(&self) -> &Params {
+        &self.0.params
+    }
+
+    /// Sends a notification; false: there was no room, or the call is over.
+    pub fn send(&self, method: &str, params: &[u8]) -> bool {
+        let said = self.said();
+        let sent = self.state_code() == RUNNING
+            && self
+                .0
+                .outlet
+                .note(self, notification(method, params))
+                .is_ok();
+        drop(said);
+        sent
     }
 
     /// Reports progress to a client that asked for it; to others nothing is sent.
@@ -116,7 +179,7 @@ impl Context {
             return;
         };
         let mut said = self.said();
-        if self.state() != RUNNING || !progress.is_finite() {
+        if self.state_code() != RUNNING || !progress.is_finite() {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -159,7 +222,7 @@ impl Context {
             return;
         }
         let mut said = self.said();
-        if self.state() != RUNNING {
+        if self.state_code() != RUNNING {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -194,12 +257,12 @@ impl Context {
 
     /// Is the call no longer wanted?
     pub fn is_cancelled(&self) -> bool {
-        self.state() > OVER
+        self.state_code() > OVER
     }
 
     /// Why it is no longer wanted.
     pub fn cancel_reason(&self) -> Option<CancelReason> {
-        match self.state() {
+        match self.state_code() {
             2 => Some(CancelReason::Client),
             3 => Some(CancelReason::Disconnected),
             4 => Some(CancelReason::Shutdown),
@@ -269,8 +332,43 @@ impl Context {
         self.0.outlet.transport()
     }
 
-    fn state(&self) -> u8 {
+    fn state_code(&self) -> u8 {
         self.0.state.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn outlet(&self) -> &Arc<dyn Outlet> {
+        &self.0.outlet
+    }
+
+    pub(crate) fn alert(&self) -> Weak<dyn Alert> {
+        let alert: Arc<dyn Alert> = self.0.outlet.clone();
+        Arc::downgrade(&alert)
+    }
+
+    pub(crate) fn question_wait(&self) -> Duration {
+        self.0.outlet.question_wait()
+    }
+
+    /// Is it a request of the modern era?
+    pub(crate) fn is_modern(&self) -> bool {
+        self.envelope().profile().era == Era::Modern
+    }
+
+    pub(crate) fn rounds(&self) -> MutexGuard<'_, Option<Box<Rounds>>> {
+        self.0.rounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is a question open that waits for the end of the round?
+    pub(crate) fn is_asking(&self) -> bool {
+        self.0.asking.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_asking(&self, asking: bool) {
+        self.0.asking.store(asking, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state_code() == OVER
     }
 
     fn said(&self) -> MutexGuard<'_, Option<Box<Said>>> {
@@ -291,60 +389,5 @@ impl fmt::Debug for Context {
             .field("envelope", &self.0.envelope)
             .field("cancelled", &self.cancel_reason())
             .finish_non_exhaustive()
-    }
-}
-
-impl Said {
-    fn new() -> Box<Self> {
-        Box::new(Self {
-            clock: Clock::start(),
-            progress: Throttle::progress(),
-            last: f64::NEG_INFINITY,
-            held_back: None,
-            logs: Throttle::logs(),
-            left_out: 0,
-        })
-    }
-
-    fn take_left_out(&mut self) -> Option<Vec<u8>> {
-        let n = std::mem::take(&mut self.left_out);
-        (n > 0).then(|| {
-            log_message(
-                Level::Warning,
-                Some("polyport"),
-                &format!("\"{n} log messages were left out: too many at once\""),
-            )
-        })
-    }
-}
-
-fn log_message(level: Level, logger: Option<&str>, data: &str) -> Vec<u8> {
-    let mut params = b"{\"level\":\"".to_vec();
-    params.extend_from_slice(level.as_str().as_bytes());
-    params.push(b'"');
-    if let Some(logger) = logger {
-        params.extend_from_slice(b",\"logger\":");
-        write::string(&mut params, logger);
-    }
-    params.extend_from_slice(b",\"data\":");
-    params.extend_from_slice(data.as_bytes());
-    params.push(b'}');
-    notification("notifications/message", &params)
-}
-
-fn notification(method: &str, params: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(params.len() + 64);
-    let params = std::str::from_utf8(params).expect("made of JSON text");
-    write::notification(&mut out, method, Some(params));
-    out
-}
-
-/// Whole numbers without a fraction, as most clients write them.
-#[allow(clippy::cast_possible_truncation)]
-fn number(out: &mut Vec<u8>, n: f64) {
-    if n.fract() == 0.0 && n.abs() < 9_007_199_254_740_992.0 {
-        out.extend_from_slice((n as i64).to_string().as_bytes());
-    } else {
-        out.extend_from_slice(n.to_string().as_bytes());
     }
 }

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polyport_proto::peer::{self, wants_reply};
-use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn};
-use polyport_wire::{Line, Lines, Malformed, Message, batch, splice};
+use polyport_proto::{Admitted, Answer, Blame, Outcome, Peer, Receipt, Turn};
+use polyport_wire::{Line, Lines, Malformed, Message, Raw, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::context::{Call, CancelReason, Context};
+use crate::bus::{Alert, Listener};
+use crate::context::{Call, CancelReason, Context, Outlet};
+use crate::listen;
 use crate::outbox::{Item, Outbox};
+use crate::question::Asked;
 use crate::run::{Begun, begin};
 use crate::service::Service;
 use crate::stop::Stop;
@@ -46,12 +50,14 @@ pub async fn drive(
     let mut driver = Driver {
         service,
         peer: Peer::new(service.speaks, &service.limits),
+        listening: Vec::new(),
         lines: Lines::new(service.limits.message_bytes),
         outbox: Arc::new(Outbox::new(&service.limits)),
         out: Vec::new(),
         open: true,
         unread: false,
         ended: false,
+        deaf: false,
         stop,
         deadline: None,
     };
@@ -65,7 +71,9 @@ pub async fn drive(
 
 struct Driver<'a> {
     service: &'a Service,
-    peer: Peer<Context>,
+    peer: Peer<Context, Asker>,
+    /// Streams of `subscriptions/listen` on this connection.
+    listening: Vec<(Context, Arc<Listener>)>,
     lines: Lines,
     outbox: Arc<Outbox>,
     out: Vec<u8>,
@@ -76,8 +84,16 @@ struct Driver<'a> {
     unread: bool,
     /// The input has ended; the last line may have no end of its own.
     ended: bool,
+    /// All of the input has been looked at.
+    deaf: bool,
     /// When the drain is over.
     deadline: Option<Instant>,
+}
+
+/// Who waits for the answer to a request of ours, and for which call.
+struct Asker {
+    context: Context,
+    sender: oneshot::Sender<Answer>,
 }
 
 /// Why what we had to say was not written.
@@ -156,10 +172,11 @@ impl Driver<'_> {
                     self.flush(reader, writer).await?;
                 }
             }
-            if std::mem::take(&mut self.ended)
-                && let Some(line) = self.lines.finish()
-            {
-                self.handle_line(line);
+            if std::mem::take(&mut self.ended) {
+                if let Some(line) = self.lines.finish() {
+                    self.handle_line(line);
+                }
+                self.give_up_questions();
             }
             self.unread = false;
             self.flush(reader, writer).await?;
@@ -189,6 +206,9 @@ impl Driver<'_> {
 
     fn close(&mut self) {
         self.open = false;
+        for (_, listener) in &self.listening {
+            listener.end();
+        }
         self.deadline = Some(Instant::now() + self.service.limits.drain);
     }
 
@@ -218,6 +238,7 @@ impl Driver<'_> {
 
     fn handle_message(&mut self, message: Result<Message, Malformed>, batch: Option<u32>) {
         let start = self.out.len();
+        let was_initialized = self.peer.is_initialized();
         match self.peer.handle(message, batch, &mut self.out) {
             Turn::Call(receipt, admitted) => self.begin(receipt, admitted),
             Turn::Reply(_) => self.end_line(start),
@@ -225,10 +246,17 @@ impl Driver<'_> {
                 context.cancel(CancelReason::Client);
                 self.end_line(start);
             }
+            Turn::Answer(asker, answer) => {
+                // Whoever asked may wait no more.
+                let _ = asker.sender.send(answer);
+            }
             Turn::Notice(notice) => self.service.notice(notice),
             Turn::Nothing(blame) => {
                 if let Some(blame) = blame {
                     tracing::debug!(%blame, "message ignored");
+                }
+                if !was_initialized && self.peer.is_initialized() {
+                    self.handle_changes();
                 }
             }
         }
@@ -263,22 +291,127 @@ impl Driver<'_> {
         let start = self.out.len();
         self.peer.answer(receipt, outcome, &mut self.out);
         self.end_line(start);
+        if receipt.opening {
+            self.listen_for_session();
+        }
+    }
+
+    /// The handshake has succeeded: the session hears of changes.
+    fn listen_for_session(&self) {
+        if let Some(session) = self.peer.session() {
+            let alert: Arc<dyn Alert> = self.outbox.clone();
+            let limits = &self.service.limits;
+            let listener = self.service.bus.listen_session(
+                session.clone(),
+                Arc::downgrade(&alert),
+                limits.subscriptions,
+            );
+            self.outbox.set_listener(listener);
+        }
     }
 
     fn handle_outbox(&mut self) {
+        self.forget_questions();
         for item in self.outbox.take() {
             match item {
                 // Its id may belong to another call by now.
-                Item::Note(context, _) | Item::Done(context, ..) if context.is_revoked() => {}
+                Item::Note(context, _)
+                | Item::Done(context, ..)
+                | Item::Ask(context, _)
+                | Item::Attach(context, _)
+                    if context.is_revoked() => {}
                 Item::Note(_, note) => self.line(&note),
-                Item::Done(_, id, Some(outcome)) => {
+                Item::Done(context, id, Some(outcome)) => {
                     let start = self.out.len();
+                    let opening = self.peer.session().is_none();
                     self.peer.finish(&id, &outcome, &mut self.out);
                     self.end_line(start);
+                    if opening {
+                        self.listen_for_session();
+                    }
+                    if self.stop_listening(&context) {
+                        self.line(&listen::ended(&id));
+                    }
                 }
                 Item::Done(_, _, None) => {}
+                Item::Ask(context, asked) => self.ask(context, asked),
+                Item::Attach(context, listener) => {
+                    if !self.open {
+                        listener.end();
+                    }
+                    self.listening.push((context, listener));
+                }
             }
         }
+        self.handle_changes();
+    }
+
+    fn ask(&mut self, context: Context, Asked { question, asker }: Asked) {
+        let start = self.out.len();
+        let params = question.params.as_ref().map(Raw::as_str);
+        let asker = Asker {
+            context,
+            sender: asker,
+        };
+        if self.deaf {
+            return;
+        }
+        // Without room the asker is dropped, and learns it so.
+        self.peer.ask(question.method, params, asker, &mut self.out);
+        self.end_line(start);
+    }
+
+    /// Tells the client that nobody waits for an answer any more; not where it knows, because it cancelled the call.
+    fn forget_questions(&mut self) {
+        if self.peer.asked() == 0 {
+            return;
+        }
+        let mut cancels = Vec::new();
+        self.peer.forget(
+            |asker| asker.sender.is_closed(),
+            |asker| !asker.context.is_revoked(),
+            |_, cancel| cancels.push(cancel),
+        );
+        for cancel in cancels {
+            self.line(&cancel);
+        }
+    }
+
+    /// The input has ended: nobody can answer any more.
+    fn give_up_questions(&mut self) {
+        self.deaf = true;
+        let gone = Raw::from_static("{\"code\":0,\"message\":\"it has closed its side\"}");
+        let mut askers = Vec::new();
+        self.peer
+            .forget(|_| true, |_| true, |asker, _| askers.push(asker));
+        for asker in askers {
+            let _ = asker.sender.send(Err(gone.clone()));
+        }
+    }
+
+    /// Writes what has changed outside of calls.
+    fn handle_changes(&mut self) {
+        self.listening.retain(|(context, _)| !context.is_revoked());
+        let mut changes = Vec::new();
+        if self.peer.is_initialized()
+            && let Some(listener) = self.outbox.listener()
+        {
+            changes.extend(listener.take());
+        }
+        for (_, listener) in &self.listening {
+            changes.extend(listener.take());
+        }
+        for change in changes {
+            self.line(&change);
+        }
+    }
+
+    /// Was it a stream of changes? It is none any more.
+    fn stop_listening(&mut self, context: &Context) -> bool {
+        let before = self.listening.len();
+        self.listening
+            .retain(|(listening, _)| !listening.is(context));
+        self.listening.len() < before
     }
 
     fn refuse(&mut self, blame: &Blame) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Notice, Outcome};
 
+use crate::bus::Bus;
 use crate::context::Call;
 
 /// A boxed future that may move between threads.
@@ -34,6 +35,16 @@ pub trait Handler: Send + Sync + 'static {
         drop(notice);
     }
 
+    /// Where it tells what changes outside of calls; none: nothing does.
+    fn bus(&self) -> Option<Bus> {
+        None
+    }
+
+    /// Members of `_meta` for results that the runtime writes itself, as ready JSON text such as `"a":1`.
+    fn result_meta(&self) -> String {
+        String::new()
+    }
+
     /// The arguments of a tool that HTTP clients mirror in headers (`x-mcp-header`); none where there are none.
     fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
         let _ = tool;
@@ -47,6 +58,10 @@ pub trait DynHandler: Send + Sync + 'static {
     fn call_dyn(self: Arc<Self>, call: Call) -> BoxFuture<Outcome>;
     /// See [`Handler::notice`].
     fn notice_dyn(&self, notice: Notice);
+    /// See [`Handler::bus`].
+    fn bus_dyn(&self) -> Option<Bus>;
+    /// See [`Handler::result_meta`].
+    fn result_meta_dyn(&self) -> String;
     /// See [`Handler::header_params`].
     fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>>;
 }
@@ -58,6 +73,14 @@ impl<H: Handler> DynHandler for H {
 
     fn notice_dyn(&self, notice: Notice) {
         self.notice(notice);
+    }
+
+    fn bus_dyn(&self) -> Option<Bus> {
+        self.bus()
+    }
+
+    fn result_meta_dyn(&self) -> String {
+        self.result_meta()
     }
 
     fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {

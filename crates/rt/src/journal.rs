@@ -75,6 +75,7 @@ impl Entry {
                     result.as_bytes().len(),
                 )
             }
+            Some(Outcome::NeedInput(_)) => ("asks", None, 0),
             Some(_) => ("other", None, 0),
         };
         tracing::info!(

@@ -5,8 +5,12 @@
 //! - [`Context`]: what a call may say before it ends, and how it learns that nobody waits any more.
 //! - [`run`]: polls a call once in place and spawns it only if it is not ready.
 //! - [`driver`]: the loop of a line-framed connection; [`stdio`], [`memory`]: where its bytes come from.
+//! - [`ask`]: questions in the middle of a call, the same in both eras; [`seal`]: what of a call travels with its client meanwhile.
+//! - [`bus`]: what changes outside of calls, and who hears of it.
 //! - [`clock`], [`stop`]: the time, and the end.
 
+pub mod ask;
+pub mod bus;
 pub mod caller;
 pub mod clock;
 pub mod context;
@@ -15,18 +19,31 @@ pub mod fault;
 pub mod handler;
 pub mod heap;
 mod journal;
+mod listen;
 pub mod memory;
 pub mod outbox;
+mod question;
+mod quota;
+pub mod random;
+mod rounds;
 pub mod run;
+mod said;
+pub mod seal;
 pub mod service;
+mod settle;
+mod state;
 #[cfg(unix)]
 pub mod stdio;
 pub mod stop;
 
+pub use ask::Ask;
+pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{CallError, Caller};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;
 pub use handler::{BoxFuture, DynHandler, Handler};
+pub use question::{Asked, NoAnswer};
+pub use seal::SealKey;
 pub use service::Service;
 pub use stop::{Stop, Stopper};

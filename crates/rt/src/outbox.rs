@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use polyport_proto::{Limits, Outcome};
 use polyport_wire::RequestId;
 use tokio::sync::Notify;
 
+use crate::bus::{Alert, Listener};
 use crate::context::{Context, Outlet};
+use crate::question::Asked;
 
 /// One thing to write.
 #[derive(Debug)]
@@ -17,6 +20,10 @@ pub enum Item {
     Note(Context, Vec<u8>),
     /// The end of a call; none: it did not end in the grace of its cancel.
     Done(Context, RequestId, Option<Outcome>),
+    /// A request to the client.
+    Ask(Context, Asked),
+    /// This call carries what a listener hears.
+    Attach(Context, Arc<Listener>),
 }
 
 /// A bounded queue. Answers are always taken: there are no more of them than calls.
@@ -25,6 +32,9 @@ pub struct Outbox {
     queue: Mutex<Queue>,
     filled: AtomicBool,
     wake: Notify,
+    /// Of the legacy session, once there is one.
+    listener: OnceLock<Arc<Listener>>,
+    question_wait: Duration,
     max_messages: usize,
     max_bytes: usize,
 }
@@ -42,6 +52,8 @@ impl Outbox {
             queue: Mutex::default(),
             filled: AtomicBool::new(false),
             wake: Notify::new(),
+            listener: OnceLock::new(),
+            question_wait: limits.question_wait,
             max_messages: limits.queue_messages,
             max_bytes: limits.queue_bytes,
         }
@@ -57,6 +69,11 @@ impl Outbox {
         queue.items.extend(held);
         queue.items.push_back(Item::Done(context, id, outcome));
         self.fill(queue);
+    }
+
+    /// The legacy session on this connection hears of changes from now on.
+    pub(crate) fn set_listener(&self, listener: Arc<Listener>) {
+        let _ = self.listener.set(listener);
     }
 
     /// Takes out all that waits.
@@ -75,6 +92,13 @@ impl Outbox {
         while !self.filled.load(Ordering::Acquire) {
             self.wake.notified().await;
         }
+    }
+
+    /// There is room for everything that is bounded otherwise.
+    fn push(&self, item: Item) {
+        let mut queue = self.lock();
+        queue.items.push_back(item);
+        self.fill(queue);
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -102,5 +126,33 @@ impl Outlet for Outbox {
 
     fn transport(&self) -> &'static str {
         "stdio"
+    }
+
+    fn ask(&self, context: &Context, asked: Asked) -> Result<(), Asked> {
+        self.push(Item::Ask(context.clone(), asked));
+        Ok(())
+    }
+
+    fn unask(&self, _context: &Context) {
+        self.alert();
+    }
+
+    fn question_wait(&self) -> Duration {
+        self.question_wait
+    }
+
+    fn listener(&self) -> Option<Arc<Listener>> {
+        self.listener.get().cloned()
+    }
+
+    fn attach(&self, context: &Context, listener: Arc<Listener>) {
+        self.push(Item::Attach(context.clone(), listener));
+    }
+}
+
+impl Alert for Outbox {
+    fn alert(&self) {
+        self.filled.store(true, Ordering::Release);
+        self.wake.notify_one();
     }
 }

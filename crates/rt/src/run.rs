@@ -7,13 +7,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use polyport_proto::Outcome;
+use polyport_proto::{Outcome, RpcError};
+use polyport_wire::Member;
 
 use crate::context::{Call, Context};
 use crate::fault::internal;
-use crate::handler::BoxFuture;
+use crate::handler::{BoxFuture, DynHandler};
 use crate::journal::Entry;
+use crate::listen::{self, is_subscription};
 use crate::service::Service;
+use crate::settle::{Watch, ask_and_rerun, check};
 
 /// A call that has been polled once.
 pub enum Begun {
@@ -26,38 +29,16 @@ pub enum Begun {
 /// A call that goes on.
 pub struct Running {
     future: Guarded,
-    context: Context,
     entry: Option<Entry>,
 }
 
 /// Begins a call.
 pub fn begin(service: &Service, call: Call) -> Begun {
     let entry = Entry::open(&call);
-    let context = call.context.clone();
-    let handler = Arc::clone(&service.handler);
-    let method = call.method;
-    let begun = catch_unwind(AssertUnwindSafe(|| handler.call_dyn(call)));
-    let polled = begun.map(|future| {
-        let mut future = Guarded {
-            future: Some(future),
-            method,
-        };
-        // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
-        match Pin::new(&mut future).poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => Ok(outcome),
-            Poll::Pending => Err(future),
-        }
-    });
-    let outcome = match polled {
+    let outcome = match begin_guarded(service, call) {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(future)) => {
-            return Begun::Pending(Running {
-                future,
-                context,
-                entry,
-            });
-        }
-        Err(panic) => panicked(method, &*panic),
+        Ok(Err(future)) => return Begun::Pending(Running { future, entry }),
+        Err(error) => Outcome::Failed(error),
     };
     if let Some(entry) = entry {
         entry.close(Some(&outcome));
@@ -65,21 +46,52 @@ pub fn begin(service: &Service, call: Call) -> Begun {
     Begun::Ready(outcome)
 }
 
+/// The call polled once: its outcome, or the rest of it. An error: what the client brought back is not of this call.
+fn begin_guarded(service: &Service, call: Call) -> Result<Result<Outcome, Guarded>, RpcError> {
+    let params = &call.params;
+    if params.has(Member::RequestState) || params.has(Member::InputResponses) {
+        service.resume(&call)?;
+    }
+    let context = call.context.clone();
+    let handler = Arc::clone(&service.handler);
+    let begun = catch_unwind(AssertUnwindSafe(|| {
+        if is_subscription(call.method) {
+            listen::run(service, call)
+        } else {
+            Arc::clone(&handler).call_dyn(call)
+        }
+    }));
+    let mut future = match begun {
+        Ok(future) => Guarded {
+            future: Some(future),
+            handler,
+            context,
+            watch: Watch::default(),
+            round: 0,
+        },
+        Err(panic) => return Ok(Ok(panicked(context.method(), &*panic))),
+    };
+    // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
+    let mut cx = TaskContext::from_waker(Waker::noop());
+    Ok(match Pin::new(&mut future).poll(&mut cx) {
+        Poll::Ready(outcome) => Ok(service.seal(&future.context, outcome)),
+        Poll::Pending => Err(future),
+    })
+}
+
 impl Running {
     /// Goes on in a task of its own. `done` hears the outcome; none: the call was cancelled and did not end in its grace.
     pub fn spawn(self, service: &Service, done: impl FnOnce(Option<Outcome>) + Send + 'static) {
         let counted = service.count();
+        let service = service.clone();
         let grace = service.limits.cancel_grace;
         tokio::spawn(async move {
             let _counted = counted;
-            let Self {
-                future,
-                context,
-                entry,
-            } = self;
+            let Self { future, entry } = self;
+            let context = future.context.clone();
             let outcome = tokio::select! {
                 biased;
-                outcome = future => Some(outcome),
+                outcome = future => Some(service.seal(&context, outcome)),
                 () = context.cancelled_for(grace) => None,
             };
             if let Some(entry) = entry {
@@ -102,23 +114,42 @@ impl std::fmt::Debug for Begun {
 impl std::fmt::Debug for Running {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Running")
-            .field("context", &self.context)
+            .field("context", &self.future.context)
             .finish_non_exhaustive()
     }
 }
 
-/// A future whose panic is an outcome, also when it panics while it is dropped.
+/// A call whose panic is an outcome, also when it panics while it is dropped, and whose open questions are one, too.
 struct Guarded {
     future: Option<BoxFuture<Outcome>>,
-    method: &'static str,
+    handler: Arc<dyn DynHandler>,
+    context: Context,
+    watch: Watch,
+    /// Rounds of a legacy call whose handler gives back its questions.
+    round: u32,
 }
 
 impl Guarded {
     fn let_go(&mut self) {
         let future = self.future.take();
         if catch_unwind(AssertUnwindSafe(|| drop(future))).is_err() {
-            tracing::error!(method = self.method, "a call panicked while it was dropped");
+            let method = self.context.method();
+            tracing::error!(method, "a call panicked while it was dropped");
         }
+    }
+
+    fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        if !self.context.is_asking() {
+            let polled = future.as_mut().poll(cx);
+            if polled.is_ready() || !self.context.is_asking() {
+                return polled;
+            }
+            // A question has been opened: is it all that is waited for?
+        }
+        self.watch.poll(future, &self.context, cx)
     }
 }
 
@@ -126,19 +157,31 @@ impl Future for Guarded {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
-        let Some(future) = &mut self.future else {
-            return Poll::Pending;
-        };
-        let outcome = match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(Outcome::Complete(result))) if !result.is_object() => {
-                internal(self.method, "the handler gave a result that is no object")
-            }
-            Ok(Poll::Ready(outcome)) => outcome,
-            Err(panic) => panicked(self.method, &*panic),
-        };
-        self.let_go();
-        Poll::Ready(outcome)
+        loop {
+            let method = self.context.method();
+            let outcome = match catch_unwind(AssertUnwindSafe(|| self.poll_once(cx))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(Outcome::Complete(result))) if !result.is_object() => {
+                    internal(method, "the handler gave a result that is no object")
+                }
+                Ok(Poll::Ready(Outcome::NeedInput(need))) => match check(&self.context, &need) {
+                    Err(outcome) => outcome,
+                    Ok(()) if self.context.is_modern() => Outcome::NeedInput(need),
+                    Ok(()) => {
+                        self.let_go();
+                        self.round += 1;
+                        let (handler, context) = (self.handler.clone(), self.context.clone());
+                        let again = ask_and_rerun(handler, context, need, self.round);
+                        self.future = Some(again);
+                        continue;
+                    }
+                },
+                Ok(Poll::Ready(outcome)) => outcome,
+                Err(panic) => panicked(method, &*panic),
+            };
+            self.let_go();
+            return Poll::Ready(outcome);
+        }
     }
 }
 

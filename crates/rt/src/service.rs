@@ -9,8 +9,12 @@ use polyport_proto::http::HeaderParam;
 use polyport_proto::{Blame, Limits, Notice, Revisions, RpcError};
 use tokio::sync::Notify;
 
+use crate::bus::Bus;
 use crate::fault::failure;
 use crate::handler::{DynHandler, Handler};
+use crate::quota::Listens;
+use crate::seal::SealKey;
+use crate::state::States;
 
 /// What an edge serves. Cheap to clone; clones share the count of running calls.
 #[derive(Clone)]
@@ -21,6 +25,10 @@ pub struct Service {
     pub speaks: Revisions,
     /// Within which bounds.
     pub limits: Arc<Limits>,
+    /// Who hears of changes outside calls.
+    pub bus: Bus,
+    pub(crate) states: Arc<States>,
+    pub(crate) listens: Arc<Listens>,
     running: Arc<AtomicUsize>,
     ended: Arc<Notify>,
 }
@@ -34,6 +42,9 @@ impl Service {
     /// The same for a handler that is shared already.
     pub fn from_arc(handler: Arc<dyn DynHandler>) -> Self {
         Self {
+            bus: handler.bus_dyn().unwrap_or_default(),
+            states: Arc::default(),
+            listens: Arc::default(),
             handler,
             speaks: Revisions::ALL,
             limits: Arc::default(),
@@ -54,6 +65,19 @@ impl Service {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Arc::new(limits);
         self
+    }
+
+    /// Seals the state of calls between rounds with these keys, the first one; all of them open. Without, a key of this process
+    /// alone is made: then only this process can take up what it began.
+    #[must_use]
+    pub fn seal_keys(self, keys: Vec<SealKey>) -> Self {
+        self.rotate_seal_keys(keys);
+        self
+    }
+
+    /// The same while it serves. Keep the old key second until [`Limits::state_life`] has passed.
+    pub fn rotate_seal_keys(&self, keys: Vec<SealKey>) {
+        self.states.seals.rotate(keys);
     }
 
     /// How many calls run that were not ready at once.

@@ -1,12 +1,14 @@
 //! A handler that behaves as the name of the called tool says: at once, later, never, or badly.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Level, Notice, Outcome, RpcError};
-use polyport_rt::{Call, Context, Handler};
+use polyport_proto::{Level, NeedInput, Notice, Outcome, Question, RpcError};
+use polyport_rt::{Bus, Call, Context, Handler};
 use polyport_wire::{Member, Raw};
 use tokio::sync::Notify;
 
@@ -23,6 +25,8 @@ pub struct Seen {
     pub dropped: AtomicUsize,
     /// Notifications.
     pub notices: AtomicUsize,
+    /// Steps that run once and did.
+    pub steps: AtomicUsize,
     /// Who asked, as an authorization layer proved; call by call.
     subjects: Mutex<Vec<Option<String>>>,
 }
@@ -57,6 +61,8 @@ pub struct Puppet {
     pub discovers: &'static str,
     /// Panics over everything that is no call. Defaults to false.
     pub clumsy: bool,
+    /// Where it tells what changes; everything may be subscribed to but `nowhere`.
+    pub bus: Bus,
 }
 
 impl Puppet {
@@ -107,12 +113,69 @@ impl Puppet {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 self.seen.tidied.fetch_add(1, Ordering::SeqCst);
             }
-            other => {
-                let error = RpcError::invalid_params(format!("Unknown tool: {other}"));
-                return Some(Outcome::Failed(error));
-            }
+            other => match other.split_once(' ') {
+                Some(("asks", keys)) => return self.ask(keys, cx).await,
+                Some(("impatient", key)) => {
+                    let asked = cx.ask(question(key));
+                    let asked = tokio::time::timeout(Duration::from_secs(5), asked).await;
+                    let text = if asked.is_ok() { "answered" } else { "nobody" };
+                    return Some(Outcome::Complete(Raw::trusted(format!(
+                        "{{\"end\":\"{text}\"}}"
+                    ))));
+                }
+                Some(("counts", key)) => self.count_once(key, cx),
+                Some(("gives", keys)) => return give_back(keys, cx),
+                _ => {
+                    let error = RpcError::invalid_params(format!("Unknown tool: {other}"));
+                    return Some(Outcome::Failed(error));
+                }
+            },
         }
         None
+    }
+
+    /// Asks under each of the keys, `a+b` at once and `a b` one after the other. None: all had answers, which are in the result
+    /// of `answers`.
+    async fn ask(&self, keys: &str, cx: &Context) -> Option<Outcome> {
+        for together in keys.split(' ') {
+            let mut asks: Vec<_> = together
+                .split('+')
+                .map(|key| Some(Box::pin(cx.ask(question(key)))))
+                .collect();
+            let answered = std::future::poll_fn(|task| {
+                let mut open = false;
+                for slot in &mut asks {
+                    match slot.as_mut().map(|ask| ask.as_mut().poll(task)) {
+                        Some(Poll::Ready(Ok(_))) => *slot = None,
+                        Some(Poll::Ready(Err(no))) => return Poll::Ready(Err(no)),
+                        Some(Poll::Pending) => open = true,
+                        None => {}
+                    }
+                }
+                if open {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(Ok(()))
+                }
+            });
+            if let Err(no) = answered.await {
+                return Some(Outcome::Failed(polyport_rt::ask::refusal(&no)));
+            }
+        }
+        let answers = keys.split(['+', ' ']).filter_map(|key| {
+            let answer = cx.answer(key)?;
+            Some(format!("\"{key}\":{}", answer.as_str()))
+        });
+        let answers = answers.collect::<Vec<_>>().join(",");
+        Some(Outcome::Complete(Raw::trusted(format!("{{{answers}}}"))))
+    }
+
+    /// A step that runs once; how often it ran is in [`Seen::steps`].
+    fn count_once(&self, key: &str, cx: &Context) {
+        if cx.begin_step(key).is_none() {
+            self.seen.steps.fetch_add(1, Ordering::SeqCst);
+            cx.end_step(key, Some(Raw::from_static("1")));
+        }
     }
 
     async fn steps(&self, steps: &str, cx: &Context) -> Option<Outcome> {
@@ -150,8 +213,21 @@ impl Handler for Puppet {
             "resources/read" => Outcome::Failed(RpcError::resource_not_found(
                 &call.params.uri().unwrap_or_default(),
             )),
+            "resources/subscribe" if call.params.uri().as_deref() == Some("nowhere") => {
+                Outcome::Failed(RpcError::resource_not_found("nowhere"))
+            }
+            "resources/subscribe" | "resources/unsubscribe" => {
+                Outcome::Complete(Raw::from_static("{}"))
+            }
+            "subscriptions/listen" => {
+                Outcome::Complete(call.params.raw().unwrap_or_else(|| Raw::from_static("{}")))
+            }
             method => Outcome::Failed(RpcError::method_not_found(method)),
         }
+    }
+
+    fn bus(&self) -> Option<Bus> {
+        Some(self.bus.clone())
     }
 
     fn notice(&self, _notice: Notice) {
@@ -163,6 +239,53 @@ impl Handler for Puppet {
         assert!(!self.clumsy, "as it was told");
         None
     }
+}
+
+/// The question that a key stands for: `roots…` and `model…` ask for these, `page…` sends to a page, others show a form.
+fn question(key: &str) -> Question {
+    let (method, params) = match key {
+        key if key.starts_with("roots") => ("roots/list", None),
+        key if key.starts_with("model") => (
+            "sampling/createMessage",
+            Some("{\"messages\":[],\"maxTokens\":1}"),
+        ),
+        key if key.starts_with("page") => (
+            "elicitation/create",
+            Some("{\"mode\":\"url\",\"message\":\"m\",\"url\":\"https://a.example\"}"),
+        ),
+        _ => (
+            "elicitation/create",
+            Some("{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"),
+        ),
+    };
+    Question {
+        key: key.to_owned(),
+        method,
+        params: params.map(Raw::from_static),
+    }
+}
+
+/// Gives back questions under these keys, one round each, and counts the rounds in its state.
+fn give_back(keys: &str, cx: &Context) -> Option<Outcome> {
+    let round: usize = cx.state().map_or(0, |state| state.parse().unwrap_or(99));
+    let Some(key) = keys.split(' ').nth(round) else {
+        let answers = keys.split(' ').filter_map(|key| {
+            let answer = cx.answer(key)?;
+            Some(format!("\"{key}\":{}", answer.as_str()))
+        });
+        let answers = answers.collect::<Vec<_>>().join(",");
+        return Some(Outcome::Complete(Raw::trusted(format!("{{{answers}}}"))));
+    };
+    let questions = match key {
+        "wait" | "nothing" => Vec::new(),
+        "twice" => vec![question(key), question(key)],
+        key => vec![question(key)],
+    };
+    Some(Outcome::NeedInput(NeedInput {
+        questions,
+        state: (key != "nothing").then(|| (round + 1).to_string()),
+        ..NeedInput::default()
+    }))
 }
 
 /// Counts a call that is dropped before this says that it has ended.

@@ -8,6 +8,7 @@
 //! .                                                nothing more may come
 //! $                                                our sending side ends; the server must end too
 //! ```
+//! `STATE` in what is sent is the `requestState` that came last.
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub struct Script {
     writer: Option<WriteHalf<DuplexStream>>,
     stopper: Stopper,
     serving: Option<JoinHandle<Ended>>,
+    state: String,
 }
 
 impl Script {
@@ -39,6 +41,7 @@ impl Script {
             writer: Some(writer),
             stopper,
             serving: Some(serving),
+            state: String::new(),
         }
     }
 
@@ -55,7 +58,7 @@ impl Script {
             let (kind, rest) = line.split_at(1);
             let rest = rest.trim();
             match kind {
-                ">" => self.send(rest).await,
+                ">" => self.send(&rest.replace("STATE", &self.state)).await,
                 "<" => {
                     let (got, want) = (self.receive().await, parse(rest));
                     assert_eq!(
@@ -89,6 +92,11 @@ impl Script {
         }
     }
 
+    /// The `requestState` that came last.
+    pub fn state(&self) -> &str {
+        &self.state
+    }
+
     /// Sends bytes as they are.
     ///
     /// # Panics
@@ -111,7 +119,11 @@ impl Script {
         let line = tokio::time::timeout(PATIENCE, self.line())
             .await
             .expect("a message comes in time");
-        line.map(|line| parse(&line))
+        let message = line.map(|line| parse(&line))?;
+        if let Some(state) = message["result"]["requestState"].as_str() {
+            state.clone_into(&mut self.state);
+        }
+        Some(message)
     }
 
     async fn line(&mut self) -> Option<String> {

@@ -76,7 +76,7 @@ impl Endpoint {
         principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         self.sweep();
-        let mut peer = Peer::<Running>::new(self.0.service.speaks, &self.0.service.limits);
+        let mut peer = Peer::<Running, ()>::new(self.0.service.speaks, &self.0.service.limits);
         let mut text = Vec::new();
         let (receipt, mut admitted) = match peer.handle(Ok(message), None, &mut text) {
             Turn::Call(receipt, admitted) => (receipt, admitted),
@@ -95,7 +95,7 @@ impl Endpoint {
             return Ok(respond::reply(200, text, accepts));
         }
         let mut random = [0; 16];
-        if let Err(error) = getrandom::fill(&mut random) {
+        if let Err(error) = polyport_rt::random::fill(&mut random) {
             tracing::error!(%error, "no randomness for a session id");
             return Ok(respond::empty(500));
         }
@@ -297,6 +297,8 @@ impl Endpoint {
                 }
                 Taken::Accepted
             }
+            // Nothing was asked: an answer is none.
+            Turn::Answer((), _) => Taken::Accepted,
             Turn::Notice(notice) => {
                 drop(peer);
                 service.notice(notice);

@@ -267,7 +267,7 @@ fn modern_route(
     message: Message,
 ) -> Route {
     let receipt = Receipt {
-        id,
+        id: id.clone(),
         method,
         revision: envelope.revision(),
         opening: false,
@@ -276,6 +276,7 @@ fn modern_route(
     Route::Modern(
         receipt,
         Admitted {
+            id,
             method,
             params: message.into_params(),
             envelope,

@@ -20,14 +20,19 @@ use crate::revision::{Revision, Revisions, legacy, modern};
 mod asking;
 mod batches;
 mod incoming;
+mod outgoing;
 
 pub use asking::Asking;
 use batches::Batches;
 use incoming::Incoming;
+pub use outgoing::Answer;
+use outgoing::Outgoing;
 
 /// A request that may be run.
 #[derive(Clone, Debug)]
 pub struct Admitted {
+    /// Its id, which is the client's own.
+    pub id: RequestId,
     /// The method, as the modern era names it.
     pub method: &'static str,
     /// Its parameters.
@@ -43,11 +48,13 @@ pub struct Notice {
     pub method: &'static str,
     /// Its parameters.
     pub params: Params,
+    /// The legacy session in which it came.
+    pub session: Option<Arc<Remembered>>,
 }
 
 /// What to do after a message.
 #[derive(Debug)]
-pub enum Turn<C> {
+pub enum Turn<C, Q = ()> {
     /// Run this call.
     Call(Receipt, Admitted),
     /// A reply has been written; `Some`: it says what the peer did wrong.
@@ -56,23 +63,28 @@ pub enum Turn<C> {
     Notice(Notice),
     /// Stop this call; nothing more may be sent for it.
     Cancel(C),
+    /// A request of ours has its answer.
+    Answer(Q, Answer),
     /// Nothing to do; `Some`: the peer erred in something that must not be answered.
     Nothing(Option<Blame>),
 }
 
-/// The serving end of one connection, or of one legacy HTTP session. `C` is what the driver keeps of a running call.
+/// The serving end of one connection, or of one legacy HTTP session. `C` is what the driver keeps of a running call, `Q` of a
+/// request of ours.
 #[derive(Debug)]
-pub struct Peer<C> {
+pub struct Peer<C, Q = ()> {
     speaks: Revisions,
     calls: usize,
     facts: usize,
     session: Option<Arc<Remembered>>,
     initialized: bool,
     incoming: Incoming<C>,
+    outgoing: Outgoing<Q>,
+    questions: usize,
     batches: Batches,
 }
 
-impl<C> Peer<C> {
+impl<C, Q> Peer<C, Q> {
     /// A connection on which nothing has been said.
     pub fn new(speaks: Revisions, limits: &Limits) -> Self {
         Self {
@@ -82,6 +94,8 @@ impl<C> Peer<C> {
             session: None,
             initialized: false,
             incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
+            questions: limits.questions_per_session,
             batches: Batches::default(),
         }
     }
@@ -116,7 +130,7 @@ impl<C> Peer<C> {
         message: Result<Message, Malformed>,
         batch: Option<u32>,
         out: &mut Vec<u8>,
-    ) -> Turn<C> {
+    ) -> Turn<C, Q> {
         let message = match message {
             Ok(message) => message,
             Err(malformed) if malformed.notification => {
@@ -132,8 +146,10 @@ impl<C> Peer<C> {
         match message.kind() {
             Kind::Request => self.handle_request(message, batch, out),
             Kind::Notification => self.handle_notification(message, out),
-            // A server of this build asks nothing, so whatever is answered was not asked.
-            Kind::Response | Kind::Failure => Turn::Nothing(Some(Blame::UnexpectedResponse)),
+            Kind::Response | Kind::Failure => match self.outgoing.take(message) {
+                Some((asker, answer)) => Turn::Answer(asker, answer),
+                None => Turn::Nothing(Some(Blame::UnexpectedResponse)),
+            },
         }
     }
 
@@ -153,7 +169,7 @@ impl<C> Peer<C> {
         mut message: Message,
         batch: Option<u32>,
         out: &mut Vec<u8>,
-    ) -> Turn<C> {
+    ) -> Turn<C, Q> {
         let Some(id) = message.take_id() else {
             return Turn::Nothing(None);
         };
@@ -165,7 +181,7 @@ impl<C> Peer<C> {
             }
             Ok(Some((method, envelope, opening))) => {
                 let receipt = Receipt {
-                    id,
+                    id: id.clone(),
                     method,
                     revision: envelope.revision(),
                     opening,
@@ -174,6 +190,7 @@ impl<C> Peer<C> {
                 Turn::Call(
                     receipt,
                     Admitted {
+                        id,
                         method,
                         params: message.into_params(),
                         envelope,
@@ -245,7 +262,7 @@ impl<C> Peer<C> {
         }
     }
 
-    fn handle_notification(&mut self, message: Message, out: &mut Vec<u8>) -> Turn<C> {
+    fn handle_notification(&mut self, message: Message, out: &mut Vec<u8>) -> Turn<C, Q> {
         match &*message.method() {
             "notifications/initialized" => {
                 self.initialized = self.session.is_some();
@@ -271,6 +288,7 @@ impl<C> Peer<C> {
                     Some(method) => Turn::Notice(Notice {
                         method,
                         params: message.into_params(),
+                        session: self.session.clone(),
                     }),
                     None => Turn::Nothing(Some(Blame::UnknownMethod(method.to_owned()))),
                 }
@@ -284,7 +302,7 @@ impl<C> Peer<C> {
         blame: Blame,
         batch: Option<u32>,
         out: &mut Vec<u8>,
-    ) -> Turn<C> {
+    ) -> Turn<C, Q> {
         let start = out.len();
         refusal(id, &blame.error(), out);
         self.close_part(batch, start, out);
@@ -317,8 +335,36 @@ impl<C> Peer<C> {
         true
     }
 
-    /// Lets go of all tracked calls, to be stopped.
+    /// Writes a request to a legacy client; [`Turn::Answer`] brings what it comes to. False, and nothing is written: the session has
+    /// as many of them waiting as it may, or there is none.
+    ///
+    /// Whether the client declared that it can answer is for the asker to know.
+    pub fn ask(&mut self, method: &str, params: Option<&str>, asker: Q, out: &mut Vec<u8>) -> bool {
+        let room = self.session.is_some() && self.outgoing.len() < self.questions;
+        if room {
+            self.outgoing.ask(method, params, asker, out);
+        }
+        room
+    }
+
+    /// How many requests of ours wait for their answer.
+    pub fn asked(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// Lets go of the requests whose asker no longer waits; `on` gets the cancellation of those of which the client is told.
+    pub fn forget(
+        &mut self,
+        unwanted: impl Fn(&Q) -> bool,
+        told: impl Fn(&Q) -> bool,
+        on: impl FnMut(Q, Vec<u8>),
+    ) {
+        self.outgoing.forget(unwanted, told, on);
+    }
+
+    /// Lets go of all tracked calls, to be stopped, and of all that we asked.
     pub fn abandon(&mut self) -> Vec<C> {
+        self.outgoing.clear();
         self.incoming.drain()
     }
 

@@ -110,6 +110,11 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         Outcome::Failed(error) => seal_error(receipt, error, out),
+        // Who runs the call asks in this era, so that no such outcome is left.
+        Outcome::NeedInput(_) => {
+            let error = RpcError::new(Code::Internal, "Internal error");
+            seal_error(receipt, &error, out);
+        }
     }
 }
 

@@ -89,12 +89,29 @@ pub struct Profile {
     pub requests: &'static [&'static str],
     /// The notifications a client may send.
     pub notifications: &'static [&'static str],
+    /// What a server may ask in the middle of a call.
+    pub questions: &'static [&'static str],
+    /// A user may be sent to a page, and questions to users name their mode.
+    pub elicits_url: bool,
+    /// A question that sends to a page has an id of its own, and its end is told.
+    pub elicitation_ids: bool,
+    /// Choices of a form have titles, and several may be chosen; before, `enumNames` and one.
+    pub titled_choices: bool,
+    /// Tools and context in sampling are capabilities of their own.
+    pub sampling_parts: bool,
+    /// A client hears of changes by `subscriptions/listen` only.
+    pub listens: bool,
 }
 
 impl Profile {
     /// The name of a request as our own text, when this revision has it.
     pub fn request(&self, method: &str) -> Option<&'static str> {
         self.requests.iter().find(|m| **m == method).copied()
+    }
+
+    /// The name of a question as our own text, when a server may ask it in this revision.
+    pub fn question(&self, method: &str) -> Option<&'static str> {
+        self.questions.iter().find(|m| **m == method).copied()
     }
 
     /// The name of a notification as our own text, when this revision has it.

@@ -9,7 +9,7 @@ use super::{Revision, Revisions};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope};
 use crate::http::headers::Mirror;
-use crate::outcome::{Code, Outcome, RpcError};
+use crate::outcome::{Code, NeedInput, Outcome, RpcError};
 use crate::receipt::Receipt;
 use crate::text::{kept, progress_token, string};
 
@@ -90,7 +90,38 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, speaks: Revisions, out: &mut V
             out.push(b'}');
         }
         Outcome::Failed(error) => seal_error(&receipt.id, error, receipt.revision, out),
+        Outcome::NeedInput(need) => {
+            write::response_head(out, &receipt.id);
+            seal_need(need, out);
+            out.push(b'}');
+        }
     }
+}
+
+/// A result that asks (basic/patterns/mrtr). It says nothing of how long it may be kept.
+fn seal_need(need: &NeedInput, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"resultType\":\"input_required\"");
+    for (i, question) in need.questions.iter().enumerate() {
+        out.extend_from_slice(if i == 0 {
+            b",\"inputRequests\":{"
+        } else {
+            b","
+        });
+        question.write(out);
+    }
+    if !need.questions.is_empty() {
+        out.push(b'}');
+    }
+    if let Some(state) = &need.state {
+        out.extend_from_slice(b",\"requestState\":");
+        write::string(out, state);
+    }
+    if !need.meta.is_empty() {
+        out.extend_from_slice(b",\"_meta\":{");
+        out.extend_from_slice(need.meta.as_bytes());
+        out.push(b'}');
+    }
+    out.push(b'}');
 }
 
 fn seal_result(receipt: &Receipt, result: &str, speaks: Revisions, out: &mut Vec<u8>) {

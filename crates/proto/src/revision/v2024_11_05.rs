@@ -41,4 +41,10 @@ pub(super) const PROFILE: Profile = Profile {
         "notifications/progress",
         "notifications/roots/list_changed",
     ],
+    questions: &["roots/list", "sampling/createMessage"],
+    elicits_url: false,
+    elicitation_ids: false,
+    titled_choices: false,
+    sampling_parts: false,
+    listens: false,
 };

@@ -9,5 +9,6 @@ pub(super) const PROFILE: Profile = Profile {
     version_header: true,
     structured: Structured::Object,
     resource_links: true,
+    questions: &["roots/list", "sampling/createMessage", "elicitation/create"],
     ..v2025_03_26::PROFILE
 };

@@ -5,5 +5,9 @@ use super::{Profile, v2025_06_18};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "2025-11-25",
+    elicits_url: true,
+    elicitation_ids: true,
+    titled_choices: true,
+    sampling_parts: true,
     ..v2025_06_18::PROFILE
 };

@@ -28,5 +28,7 @@ pub(super) const PROFILE: Profile = Profile {
         "subscriptions/listen",
     ],
     notifications: &["notifications/cancelled"],
+    elicitation_ids: false,
+    listens: true,
     ..v2025_11_25::PROFILE
 };

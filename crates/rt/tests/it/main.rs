@@ -1,11 +1,14 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
+mod changes;
 mod faults;
 mod legacy;
 mod modern;
+mod questions;
 mod races;
 
+use polyport_proto::Limits;
 use polyport_rt::Service;
 use polyport_testkit::Script;
 use polyport_testkit::handlers::Puppet;
@@ -24,3 +27,10 @@ const OPEN: &str = r#"
 
 /// The envelope of a modern request.
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+/// The default bounds but for one.
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}

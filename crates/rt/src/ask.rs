@@ -1,0 +1,266 @@
+//! Asking the client in the middle of a call: one future in both eras. In the legacy one it waits for the answer to a request of
+//! ours; in the modern one for the round to end, whereupon the whole call is run again with the answers.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use polyport_model::method;
+use polyport_proto::{Answer, Era, Question, RpcError};
+use polyport_wire::Raw;
+use tokio::sync::oneshot;
+use tokio::time::Sleep;
+
+use crate::context::Context;
+use crate::fault::failure;
+use crate::question::{Asked, NoAnswer};
+
+impl Context {
+    /// Asks the client something. Its key is its own within the call.
+    ///
+    /// In the legacy era the future waits for the answer. In the modern one it stays pending until only questions are open; then
+    /// the call is dropped, the client gets all of them as one round, and the handler runs again when the answers are there.
+    pub fn ask(&self, question: Question) -> Ask {
+        Ask::new(self.clone(), question)
+    }
+
+    /// The answer that an earlier round brought under this key.
+    pub fn answer(&self, key: &str) -> Option<Raw> {
+        self.rounds().as_ref()?.answers.get(key).cloned()
+    }
+
+    /// The text that the handler gave with its questions in the round before.
+    pub fn state(&self) -> Option<String> {
+        self.rounds().as_ref()?.state.clone()
+    }
+
+    /// What a step came to that has run in an earlier round, or in this one. None: it is to run now; tell its end to
+    /// [`end_step`](Self::end_step).
+    pub fn begin_step(&self, key: &str) -> Option<Raw> {
+        let mut rounds = self.rounds();
+        let rounds = rounds.get_or_insert_default();
+        let done = rounds.steps.get(key).cloned();
+        rounds.stepping += usize::from(done.is_none());
+        done
+    }
+
+    /// A step has ended; it runs no more once it has come to something.
+    pub fn end_step(&self, key: &str, result: Option<Raw>) {
+        let mut rounds = self.rounds();
+        let rounds = rounds.get_or_insert_default();
+        rounds.stepping = rounds.stepping.saturating_sub(1);
+        if let Some(result) = result {
+            rounds.steps.insert(key.to_owned(), result);
+        }
+    }
+
+    /// basic/patterns/mrtr: the three whose results may ask. In the legacy era the same three have a stream of their own.
+    pub(crate) fn may_ask(&self) -> bool {
+        matches!(
+            self.method(),
+            method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+        )
+    }
+
+    /// Uses a key: its answer, where there is one.
+    pub(crate) fn claim(&self, key: &str) -> Result<Option<Raw>, NoAnswer> {
+        let mut rounds = self.rounds();
+        let rounds = rounds.get_or_insert_default();
+        if !rounds.claim(key) {
+            return Err(NoAnswer::KeyUsedTwice(key.to_owned()));
+        }
+        Ok(rounds.answers.get(key).cloned())
+    }
+
+    /// Holds a question open for the end of the round. False: there will be none any more.
+    pub(crate) fn open(&self, question: &Question, waker: &Waker) -> bool {
+        if self.is_over() {
+            return false;
+        }
+        let open = self.rounds().get_or_insert_default().open(question, waker);
+        self.set_asking(open);
+        open
+    }
+
+    pub(crate) fn close(&self, key: &str) {
+        if let Some(rounds) = self.rounds().as_mut() {
+            rounds.close(key);
+            self.set_asking(rounds.asking() > 0);
+        }
+    }
+
+    pub(crate) fn keep_answer(&self, key: &str, answer: &Raw) {
+        let mut rounds = self.rounds();
+        let rounds = rounds.get_or_insert_default();
+        rounds.answers.insert(key.to_owned(), answer.clone());
+    }
+
+    /// Ends the round: what is asked.
+    pub(crate) fn end_round(&self) -> Vec<Question> {
+        self.set_asking(false);
+        let mut rounds = self.rounds();
+        rounds.as_mut().map_or_else(Vec::new, |rounds| rounds.end())
+    }
+}
+
+/// A question that waits for its answer. Nothing is asked before it is polled.
+pub struct Ask {
+    context: Context,
+    question: Question,
+    state: State,
+}
+
+enum State {
+    New,
+    /// The modern era: open until the round ends.
+    Round,
+    /// The legacy era: sent.
+    Sent(oneshot::Receiver<Answer>, Pin<Box<Sleep>>),
+    Done,
+}
+
+impl Ask {
+    pub(crate) fn new(context: Context, question: Question) -> Self {
+        Self {
+            context,
+            question,
+            state: State::New,
+        }
+    }
+
+    /// The answer where it is there already, or why there will be none; none: it must be waited for.
+    fn begin(&mut self) -> Option<Result<Raw, NoAnswer>> {
+        let context = &self.context;
+        if !context.may_ask() {
+            return Some(Err(NoAnswer::NotHere));
+        }
+        let key = &self.question.key;
+        match context.claim(key) {
+            Err(no) => return Some(Err(no)),
+            Ok(Some(answer)) => return Some(Ok(answer)),
+            Ok(None) => {}
+        }
+        let client = context.envelope().client().capabilities();
+        let profile = context.envelope().profile();
+        if let Some(capability) = self.question.missing(profile, &client) {
+            return Some(Err(NoAnswer::Unsupported(capability)));
+        }
+        if profile.era == Era::Modern {
+            self.state = State::Round;
+            return None;
+        }
+        let (asker, receiver) = oneshot::channel();
+        let asked = Asked {
+            question: self.question.clone(),
+            asker,
+        };
+        if context.outlet().ask(context, asked).is_err() {
+            return Some(Err(NoAnswer::Unsupported(
+                "a stream on which it can be asked",
+            )));
+        }
+        let patience = Box::pin(tokio::time::sleep(context.question_wait()));
+        self.state = State::Sent(receiver, patience);
+        None
+    }
+
+    fn read(&self, answer: Answer) -> Result<Raw, NoAnswer> {
+        match answer {
+            Ok(result) => match Question::check_answer(self.question.method, &result) {
+                Ok(()) => Ok(result),
+                Err(why) => Err(NoAnswer::Malformed(why)),
+            },
+            Err(error) => {
+                let error: serde_json::Value = error.decode().unwrap_or_default();
+                let message = error.get("message").and_then(serde_json::Value::as_str);
+                Err(NoAnswer::Refused {
+                    code: error
+                        .get("code")
+                        .and_then(serde_json::Value::as_i64)
+                        .unwrap_or(0),
+                    message: polyport_proto::outcome::shorten(message.unwrap_or("no reason")),
+                })
+            }
+        }
+    }
+}
+
+impl Future for Ask {
+    type Output = Result<Raw, NoAnswer>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if matches!(this.state, State::New)
+            && let Some(done) = this.begin()
+        {
+            this.state = State::Done;
+            return Poll::Ready(done);
+        }
+        let context = &this.context;
+        let polled = match &mut this.state {
+            State::Round if context.open(&this.question, cx.waker()) => return Poll::Pending,
+            State::Round | State::New | State::Done => Err(NoAnswer::Over),
+            State::Sent(receiver, patience) => match Pin::new(receiver).poll(cx) {
+                Poll::Ready(Ok(answer)) => Ok(answer),
+                // The edge let go of it: there was no room, or the connection has ended.
+                Poll::Ready(Err(_)) if context.is_cancelled() => Err(NoAnswer::Over),
+                Poll::Ready(Err(_)) => Err(NoAnswer::TooMany),
+                Poll::Pending => match patience.as_mut().poll(cx) {
+                    Poll::Ready(()) => Err(NoAnswer::TimedOut),
+                    Poll::Pending => return Poll::Pending,
+                },
+            },
+        };
+        let result = polled.and_then(|answer| this.read(answer));
+        if let Ok(answer) = &result {
+            context.keep_answer(&this.question.key, answer);
+        }
+        let was = std::mem::replace(&mut this.state, State::Done);
+        this.let_go(was);
+        Poll::Ready(result)
+    }
+}
+
+impl Ask {
+    /// Tells those who should know that nobody waits for the answer any more.
+    fn let_go(&self, was: State) {
+        match was {
+            State::Round => self.context.close(&self.question.key),
+            State::Sent(receiver, _) => {
+                // Closed, so that the edge sees it: only then is the client told.
+                drop(receiver);
+                self.context.outlet().unask(&self.context);
+            }
+            State::New | State::Done => {}
+        }
+    }
+}
+
+impl Drop for Ask {
+    fn drop(&mut self) {
+        let was = std::mem::replace(&mut self.state, State::Done);
+        self.let_go(was);
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask")
+            .field("key", &self.question.key)
+            .field("method", &self.question.method)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error towards the client of a question that the handler's author could not ask, or that has no answer; the era's codec
+/// words it further.
+pub fn refusal(no: &NoAnswer) -> RpcError {
+    match no {
+        NoAnswer::Unsupported(capability) if capability.starts_with('{') => {
+            RpcError::missing_capability(capability)
+        }
+        no if no.is_internal() => failure("a question", &no.to_string()),
+        no => RpcError::invalid_params(no.to_string()),
+    }
+}

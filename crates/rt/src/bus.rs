@@ -1,0 +1,450 @@
+//! What changes outside any call, and who hears of it: list changes, updates of resources, logs. Nothing is queued twice: a listener
+//! that has not taken a change yet hears of it once, so what waits is bounded by what was subscribed to.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use polyport_model::{Level, SubscriptionFilter};
+use polyport_proto::throttle::Throttle;
+use polyport_proto::{Blame, Remembered};
+use polyport_wire::{Raw, write};
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::said::{left_out_message, log_message};
+
+/// Log messages that wait for one listener; older ones make room, and their number is said.
+const MAX_LOGS: usize = 64;
+
+/// Wakes whoever writes to a client.
+pub trait Alert: Send + Sync + 'static {
+    /// There is something to take.
+    fn alert(&self);
+}
+
+/// Hears which resources somebody is subscribed to.
+pub trait Watcher: Send + Sync + 'static {
+    /// The first subscription to this resource has begun (`true`), or the last has ended (`false`). It must not block, nor
+    /// subscribe anything itself.
+    fn watch(&self, uri: &str, on: bool);
+}
+
+/// A server's changes. Cheap to clone; clones are one bus.
+#[derive(Clone, Default)]
+pub struct Bus(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    next: AtomicU64,
+    listeners: Mutex<HashMap<u64, Weak<Listener>>>,
+    /// How many listeners are subscribed to each resource. Held while the watcher is told, so that it hears in order.
+    interest: Mutex<HashMap<String, usize>>,
+    watcher: OnceLock<Arc<dyn Watcher>>,
+    dropped_logs: AtomicU64,
+}
+
+impl Bus {
+    /// A bus on which nobody listens.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Tells this watcher which resources are subscribed to. There can be one; false: there is one already.
+    pub fn set_watcher(&self, watcher: Arc<dyn Watcher>) -> bool {
+        self.0.watcher.set(watcher).is_ok()
+    }
+
+    /// The list of tools has changed.
+    pub fn tools_changed(&self) {
+        self.tell(|state| state.wants.tools && !std::mem::replace(&mut state.pending.tools, true));
+    }
+
+    /// The list of prompts has changed.
+    pub fn prompts_changed(&self) {
+        self.tell(|state| {
+            state.wants.prompts && !std::mem::replace(&mut state.pending.prompts, true)
+        });
+    }
+
+    /// The list of resources has changed.
+    pub fn resources_changed(&self) {
+        self.tell(|state| {
+            state.wants.resources && !std::mem::replace(&mut state.pending.resources, true)
+        });
+    }
+
+    /// A resource has changed.
+    pub fn updated(&self, uri: &str) {
+        if !lock(&self.0.interest).contains_key(uri) {
+            return;
+        }
+        self.tell(|state| {
+            let new = state.wants.uris.contains(uri)
+                && !state.pending.updated.iter().any(|waiting| waiting == uri);
+            if new {
+                state.pending.updated.push(uri.to_owned());
+            }
+            new
+        });
+    }
+
+    /// A log message for legacy sessions that asked for this level; `data` is JSON text. The modern era has logs of calls only: for
+    /// its clients it is dropped, and counted.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &str) {
+        let mut dropped = 0;
+        self.tell(|state| {
+            let Some(session) = &state.session else {
+                dropped += 1;
+                return false;
+            };
+            if session.level().is_none_or(|wanted| level < wanted) {
+                return false;
+            }
+            let logs = state.pending.logs.get_or_insert_with(Logs::new);
+            logs.push(level, logger, data);
+            true
+        });
+        self.0.dropped_logs.fetch_add(dropped, Ordering::Relaxed);
+    }
+
+    /// How many log messages were dropped because the client is a modern one.
+    pub fn dropped_logs(&self) -> u64 {
+        self.0.dropped_logs.load(Ordering::Relaxed)
+    }
+
+    /// How many listen: legacy sessions and streams of `subscriptions/listen`.
+    pub fn listeners(&self) -> usize {
+        lock(&self.0.listeners).len()
+    }
+
+    /// How many resources somebody is subscribed to.
+    pub fn watched(&self) -> usize {
+        lock(&self.0.interest).len()
+    }
+
+    /// A legacy session listens: to all list changes, to what it subscribes to, to logs of its level.
+    pub fn listen_session(
+        &self,
+        session: Arc<Remembered>,
+        alert: Weak<dyn Alert>,
+        max: usize,
+    ) -> Arc<Listener> {
+        let wants = Wants {
+            tools: true,
+            prompts: true,
+            resources: true,
+            uris: HashSet::new(),
+        };
+        self.listen(wants, Some(session), None, alert, max)
+    }
+
+    /// A modern client listens to what its filter says. `id`: the JSON text of its request's id.
+    ///
+    /// # Errors
+    /// More resources than `max`.
+    pub fn listen_filter(
+        &self,
+        filter: &SubscriptionFilter,
+        id: Raw,
+        alert: Weak<dyn Alert>,
+        max: usize,
+    ) -> Result<Arc<Listener>, Blame> {
+        let uris = filter.resource_subscriptions.iter().flatten();
+        let uris: HashSet<_> = uris.cloned().collect();
+        if uris.len() > max {
+            return Err(Blame::TooManySubscriptions { limit: max });
+        }
+        let wants = Wants {
+            tools: filter.tools_list_changed == Some(true),
+            prompts: filter.prompts_list_changed == Some(true),
+            resources: filter.resources_list_changed == Some(true),
+            uris: HashSet::new(),
+        };
+        let listener = self.listen(wants, None, Some(id), alert, max);
+        for uri in uris {
+            listener.subscribe(&uri)?;
+        }
+        Ok(listener)
+    }
+
+    fn listen(
+        &self,
+        wants: Wants,
+        session: Option<Arc<Remembered>>,
+        tag: Option<Raw>,
+        alert: Weak<dyn Alert>,
+        max: usize,
+    ) -> Arc<Listener> {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let listener = Arc::new(Listener {
+            bus: self.clone(),
+            id,
+            tag,
+            max,
+            alert,
+            ended: AtomicBool::new(false),
+            end: Notify::new(),
+            state: Mutex::new(State {
+                wants,
+                session,
+                pending: Pending::default(),
+            }),
+        });
+        lock(&self.0.listeners).insert(id, Arc::downgrade(&listener));
+        listener
+    }
+
+    /// Ends all streams of `subscriptions/listen`: the server stops.
+    pub fn end(&self) {
+        for listener in self.all() {
+            if listener.tag.is_some() {
+                listener.end();
+            }
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Listener>> {
+        let listeners = lock(&self.0.listeners);
+        listeners.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Notes a change where it is wanted and wakes those who had not heard of it.
+    fn tell(&self, mut note: impl FnMut(&mut State) -> bool) {
+        for listener in self.all() {
+            let new = note(&mut lock(&listener.state));
+            if new && let Some(alert) = listener.alert.upgrade() {
+                alert.alert();
+            }
+        }
+    }
+
+    fn interested(&self, uri: &str, on: bool) {
+        let mut interest = lock(&self.0.interest);
+        let count = interest.entry(uri.to_owned()).or_default();
+        if on {
+            *count += 1;
+        } else {
+            *count = count.saturating_sub(1);
+        }
+        let (first, last) = (on && *count == 1, *count == 0);
+        if last {
+            interest.remove(uri);
+        }
+        if (first || last)
+            && let Some(watcher) = self.0.watcher.get()
+        {
+            watcher.watch(uri, on);
+        }
+    }
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus")
+            .field("listeners", &self.listeners())
+            .field("watched", &self.watched())
+            .finish()
+    }
+}
+
+/// One who hears of changes. What it wants ends when it is dropped.
+pub struct Listener {
+    bus: Bus,
+    id: u64,
+    /// The subscription's id, which is said with each message.
+    tag: Option<Raw>,
+    max: usize,
+    alert: Weak<dyn Alert>,
+    ended: AtomicBool,
+    end: Notify,
+    state: Mutex<State>,
+}
+
+struct State {
+    wants: Wants,
+    session: Option<Arc<Remembered>>,
+    pending: Pending,
+}
+
+#[derive(Default)]
+struct Wants {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    uris: HashSet<String>,
+}
+
+#[derive(Default)]
+struct Pending {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    updated: Vec<String>,
+    logs: Option<Box<Logs>>,
+}
+
+impl Listener {
+    /// Wants to hear of one more resource. Twice is once.
+    ///
+    /// # Errors
+    /// It is subscribed to as many as it may be.
+    pub fn subscribe(&self, uri: &str) -> Result<(), Blame> {
+        {
+            let mut state = lock(&self.state);
+            if state.wants.uris.contains(uri) {
+                return Ok(());
+            }
+            if state.wants.uris.len() >= self.max {
+                return Err(Blame::TooManySubscriptions { limit: self.max });
+            }
+            state.wants.uris.insert(uri.to_owned());
+        }
+        self.bus.interested(uri, true);
+        Ok(())
+    }
+
+    /// Wants to hear of a resource no more. One that it did not want is no error.
+    pub fn unsubscribe(&self, uri: &str) {
+        let was = {
+            let mut state = lock(&self.state);
+            state.pending.updated.retain(|waiting| waiting != uri);
+            state.wants.uris.remove(uri)
+        };
+        if was {
+            self.bus.interested(uri, false);
+        }
+    }
+
+    /// All that has changed since the last time, as messages.
+    pub fn take(&self) -> Vec<Vec<u8>> {
+        let mut state = lock(&self.state);
+        let pending = &mut state.pending;
+        let mut out = Vec::new();
+        for (changed, method) in [
+            (&mut pending.tools, "notifications/tools/list_changed"),
+            (&mut pending.prompts, "notifications/prompts/list_changed"),
+            (
+                &mut pending.resources,
+                "notifications/resources/list_changed",
+            ),
+        ] {
+            if std::mem::take(changed) {
+                out.push(self.message(method, None));
+            }
+        }
+        for uri in std::mem::take(&mut pending.updated) {
+            out.push(self.message("notifications/resources/updated", Some(&uri)));
+        }
+        if let Some(logs) = &mut pending.logs {
+            logs.take(&mut out);
+        }
+        out
+    }
+
+    fn message(&self, method: &str, uri: Option<&str>) -> Vec<u8> {
+        let mut params = Vec::new();
+        if let Some(tag) = &self.tag {
+            params.extend_from_slice(b"\"_meta\":");
+            write_tag(&mut params, tag);
+        }
+        if let Some(uri) = uri {
+            if !params.is_empty() {
+                params.push(b',');
+            }
+            params.extend_from_slice(b"\"uri\":");
+            write::string(&mut params, uri);
+        }
+        let mut out = Vec::new();
+        let params = String::from_utf8(params).expect("made of JSON text");
+        let params = (!params.is_empty()).then(|| format!("{{{params}}}"));
+        write::notification(&mut out, method, params.as_deref());
+        out
+    }
+
+    /// Ends the stream: the server stops, or this connection does.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.end.notify_waiters();
+    }
+
+    /// Waits for that end.
+    pub async fn ended(&self) {
+        loop {
+            let notified = self.end.notified();
+            if self.ended.load(Ordering::Acquire) {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        lock(&self.bus.0.listeners).remove(&self.id);
+        let uris = std::mem::take(&mut lock(&self.state).wants.uris);
+        for uri in uris {
+            self.bus.interested(&uri, false);
+        }
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener")
+            .field("id", &self.id)
+            .field("tag", &self.tag)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `{"io.modelcontextprotocol/subscriptionId": id}`.
+pub(crate) fn write_tag(out: &mut Vec<u8>, id: &Raw) {
+    out.extend_from_slice(b"{\"io.modelcontextprotocol/subscriptionId\":");
+    out.extend_from_slice(id.as_bytes());
+    out.push(b'}');
+}
+
+/// Log messages of one session that wait to be taken.
+struct Logs {
+    clock: Clock,
+    throttle: Throttle,
+    waiting: VecDeque<Vec<u8>>,
+    left_out: u32,
+}
+
+impl Logs {
+    fn new() -> Box<Self> {
+        Box::new(Self {
+            clock: Clock::start(),
+            throttle: Throttle::logs(),
+            waiting: VecDeque::new(),
+            left_out: 0,
+        })
+    }
+
+    fn push(&mut self, level: Level, logger: Option<&str>, data: &str) {
+        if !self.throttle.admit(self.clock.now()) {
+            self.left_out += 1;
+            return;
+        }
+        if self.waiting.len() >= MAX_LOGS {
+            self.waiting.pop_front();
+            self.left_out += 1;
+        }
+        self.waiting.push_back(log_message(level, logger, data));
+    }
+
+    fn take(&mut self, out: &mut Vec<Vec<u8>>) {
+        let left_out = std::mem::take(&mut self.left_out);
+        out.extend((left_out > 0).then(|| left_out_message(left_out)));
+        out.extend(self.waiting.drain(..));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that is done under these locks leaves it half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

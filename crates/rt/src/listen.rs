@@ -1,0 +1,136 @@
+//! Subscriptions as calls: `subscriptions/listen` of the modern era, `resources/subscribe` and its end of the legacy one. The handler
+//! says what it honours; who hears of it is kept here, and ends with the client.
+
+use polyport_model::{ListenParams, method};
+use polyport_proto::{Blame, Outcome, RpcError};
+use polyport_wire::{Raw, write};
+
+use crate::bus::write_tag;
+use crate::context::Call;
+use crate::fault::internal;
+use crate::handler::BoxFuture;
+use crate::service::Service;
+
+/// Is it a method that is answered here?
+pub(crate) fn is_subscription(name: &str) -> bool {
+    matches!(
+        name,
+        method::SUBSCRIPTIONS_LISTEN | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+    )
+}
+
+/// Answers such a call.
+pub(crate) fn run(service: &Service, call: Call) -> BoxFuture<Outcome> {
+    let service = service.clone();
+    if call.method == method::SUBSCRIPTIONS_LISTEN {
+        Box::pin(listen(service, call))
+    } else {
+        Box::pin(subscribe(service, call))
+    }
+}
+
+/// A stream of changes. The handler answers with the part of the filter that it honours; then the call lasts until its client, its
+/// connection or the server ends it (basic/patterns/subscriptions).
+async fn listen(service: Service, call: Call) -> Outcome {
+    let context = call.context.clone();
+    let asked = call
+        .params
+        .raw()
+        .map(|params| params.decode::<ListenParams>());
+    if !matches!(asked, Some(Ok(_))) {
+        return Outcome::Failed(RpcError::invalid_params(
+            "subscriptions/listen: notifications must be an object that says what to hear of",
+        ));
+    }
+    let honoured = match service.handler.clone().call_dyn(call).await {
+        Outcome::Complete(honoured) => honoured,
+        outcome => return outcome,
+    };
+    let Ok(ListenParams { notifications, .. }) = honoured.decode() else {
+        return internal(
+            method::SUBSCRIPTIONS_LISTEN,
+            "the handler must answer with the notifications that it honours",
+        );
+    };
+    let limits = &service.limits;
+    let Some(_place) = service
+        .listens
+        .enter(context.envelope().principal(), limits.listens_per_principal)
+    else {
+        let limit = limits.listens_per_principal;
+        return Outcome::Failed(Blame::TooManyListens { limit }.error());
+    };
+    let mut id = Vec::new();
+    context.request_id().write(&mut id);
+    let id = Raw::trusted(id);
+    let listener = service.bus.listen_filter(
+        &notifications,
+        id.clone(),
+        context.alert(),
+        limits.subscriptions,
+    );
+    let listener = match listener {
+        Ok(listener) => listener,
+        Err(blame) => return Outcome::Failed(blame.error()),
+    };
+    let mut acknowledged = b"{\"_meta\":".to_vec();
+    write_tag(&mut acknowledged, &id);
+    acknowledged.extend_from_slice(b",\"notifications\":");
+    let notifications = serde_json::to_vec(&notifications).expect("made of texts");
+    acknowledged.extend_from_slice(&notifications);
+    acknowledged.push(b'}');
+    if !context.send("notifications/subscriptions/acknowledged", &acknowledged) {
+        return internal(
+            method::SUBSCRIPTIONS_LISTEN,
+            "there was no room for the first message of the stream",
+        );
+    }
+    context.outlet().attach(&context, listener.clone());
+    tokio::select! {
+        _ = context.cancelled() => {}
+        () = listener.ended() => {}
+    }
+    let mut result = b"{\"_meta\":".to_vec();
+    write_tag(&mut result, &id);
+    result.push(b'}');
+    Outcome::Complete(Raw::trusted(result))
+}
+
+/// The handler says whether there is such a resource; the session then hears of it.
+async fn subscribe(service: Service, call: Call) -> Outcome {
+    let (context, on) = (
+        call.context.clone(),
+        call.method == method::RESOURCES_SUBSCRIBE,
+    );
+    let Some(uri) = call.params.uri().map(std::borrow::Cow::into_owned) else {
+        return Outcome::Failed(RpcError::invalid_params(format!(
+            "{}: uri is missing or not a text",
+            call.method
+        )));
+    };
+    let Some(listener) = context.outlet().listener() else {
+        return Outcome::Failed(RpcError::invalid_params(
+            "Subscriptions belong to a session, and this request has none: send initialize first",
+        ));
+    };
+    let outcome = service.handler.clone().call_dyn(call).await;
+    if matches!(outcome, Outcome::Complete(_)) {
+        if !on {
+            listener.unsubscribe(&uri);
+        } else if let Err(blame) = listener.subscribe(&uri) {
+            return Outcome::Failed(blame.error());
+        }
+    }
+    outcome
+}
+
+/// Says to the client of a line-framed connection that we have ended its stream (basic/patterns/cancellation).
+pub(crate) fn ended(id: &polyport_wire::RequestId) -> Vec<u8> {
+    let mut params = b"{\"requestId\":".to_vec();
+    id.write(&mut params);
+    params.push(b'}');
+    let mut out = Vec::new();
+    let params = std::str::from_utf8(&params).ok();
+    write::notification(&mut out, "notifications/cancelled", params);
+    out
+}

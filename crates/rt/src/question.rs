@@ -1,0 +1,76 @@
+//! A question on its way, and why it may have no answer. Not the waiting: see `ask`.
+
+use std::fmt;
+
+use polyport_proto::{Answer, Question};
+use tokio::sync::oneshot;
+
+/// Why a question has no answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum NoAnswer {
+    /// The client did not declare that it can answer, or has no stream on which it could be asked. Holds the capability that it
+    /// would have to declare, as JSON.
+    Unsupported(&'static str),
+    /// The client answered with an error: its code and its words.
+    Refused {
+        /// The code of the client's error.
+        code: i64,
+        /// What it said.
+        message: String,
+    },
+    /// What came is no answer to this question.
+    Malformed(String),
+    /// Nobody answered in time.
+    TimedOut,
+    /// As many questions are open in this session as may be.
+    TooMany,
+    /// A fault of the handler's author: this key has been used in this call.
+    KeyUsedTwice(String),
+    /// A fault of the handler's author: only calls of tools, prompts and resources may ask.
+    NotHere,
+    /// The call is over.
+    Over,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(capability) => write!(
+                f,
+                "The client cannot be asked this: it did not declare {capability}"
+            ),
+            Self::Refused { code, message } => {
+                write!(f, "The client refused to answer: {message} ({code})")
+            }
+            Self::Malformed(why) => write!(f, "The client's answer cannot be read: {why}"),
+            Self::TimedOut => f.write_str("Nobody answered in time: ask again"),
+            Self::TooMany => {
+                f.write_str("Too many questions are open in this session: answer one of them first")
+            }
+            Self::KeyUsedTwice(key) => {
+                write!(f, "The key {key:?} is used twice in one call")
+            }
+            Self::NotHere => f.write_str("Only calls of tools, prompts and resources may ask"),
+            Self::Over => f.write_str("The call is over"),
+        }
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl NoAnswer {
+    /// Is it a fault of the handler's author? Then the client gets an internal error.
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::KeyUsedTwice(_) | Self::NotHere)
+    }
+}
+
+/// A question as an edge gets it to send.
+#[derive(Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub question: Question,
+    /// Who waits for the answer; closed when nobody does any more.
+    pub asker: oneshot::Sender<Answer>,
+}

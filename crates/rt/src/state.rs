@@ -1,0 +1,337 @@
+//! The state of a call between rounds of the modern era, as text: sealed, bound to who asked what, and read again. What is too long
+//! to travel stays here under a handle.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use polyport_proto::{Limits, NeedInput, Principal, Question, RpcError};
+use polyport_wire::{Params, Raw, splice};
+use ring::digest::{SHA256, digest};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::fault::failure;
+use crate::random::{self, NoRandomness};
+use crate::rounds::Rounds;
+use crate::seal::Seals;
+
+/// Keeps and opens the states of all calls of a service.
+#[derive(Debug, Default)]
+pub(crate) struct States {
+    pub(crate) seals: Seals,
+    long: Mutex<Long>,
+}
+
+/// What is wrong with a `requestState` is nobody's business but ours.
+const UNKNOWN: &str = "requestState is unknown, expired, or belongs to another request: send the request again without it";
+
+impl States {
+    /// Writes what a call knows into a sealed text, for the client to bring back.
+    pub(crate) fn keep(
+        &self,
+        context: &Context,
+        need: NeedInput,
+        rounds: &Rounds,
+        limits: &Limits,
+    ) -> Result<NeedInput, RpcError> {
+        let expiry = now().saturating_add(limits.state_life.as_secs());
+        let bound = bound(context);
+        let failed = |error: NoRandomness| failure(context.method(), &error.to_string());
+        let mut text = write(&need.questions, need.state.as_deref(), rounds);
+        if text.len() > limits.state_bytes {
+            let mut handle = [0; 16];
+            random::fill(&mut handle).map_err(failed)?;
+            let kept = self
+                .long()
+                .insert(handle, text, expiry, limits.state_store_bytes);
+            if !kept {
+                return Err(failure(
+                    context.method(),
+                    "what the call keeps between rounds is longer than the whole store",
+                ));
+            }
+            text = [b"h".as_slice(), &handle].concat();
+        }
+        let sealed = self.seals.seal(&text, &bound, expiry).map_err(failed)?;
+        Ok(NeedInput {
+            state: Some(sealed),
+            ..need
+        })
+    }
+
+    /// Reads what the client brought back: its state, and its answers to what was asked.
+    ///
+    /// # Errors
+    /// The state is not one for this request, or an answer is none.
+    pub(crate) fn resume(&self, context: &Context, params: &Params) -> Result<Rounds, RpcError> {
+        let unknown = || RpcError::invalid_params(UNKNOWN);
+        let Some(sealed) = params.request_state() else {
+            // Answers to questions that nobody asked.
+            return Ok(Rounds::default());
+        };
+        let sealed: String = serde_json::from_str(sealed).map_err(|_| unknown())?;
+        let now = now();
+        let mut text = self
+            .seals
+            .open(&sealed, &bound(context), now)
+            .ok_or_else(unknown)?;
+        if let Some(handle) = text.strip_prefix(b"h") {
+            text = self.long().get(handle, now).ok_or_else(unknown)?;
+        }
+        let (mut rounds, asked) = read(&text).ok_or_else(unknown)?;
+        let responses = params.input_responses().filter(|text| *text != "null");
+        if let Some(text) = responses {
+            if !text.starts_with('{') {
+                return Err(RpcError::invalid_params(
+                    "inputResponses must be an object: one answer under the key of each question",
+                ));
+            }
+            take_answers(params, text, &asked, &mut rounds)?;
+        }
+        Ok(rounds)
+    }
+
+    fn long(&self) -> std::sync::MutexGuard<'_, Long> {
+        self.long.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers to what was not asked are passed over (basic/patterns/mrtr).
+fn take_answers(
+    params: &Params,
+    text: &str,
+    asked: &HashMap<String, String>,
+    rounds: &mut Rounds,
+) -> Result<(), RpcError> {
+    let mut wrong = None;
+    splice::members(text, |key, value| {
+        let Some(method) = asked.get(key) else { return };
+        let answer = params.slice(value);
+        match Question::check_answer(method, &answer) {
+            Ok(()) => _ = rounds.answers.insert(key.to_owned(), answer),
+            Err(why) => {
+                wrong = Some(format!(
+                    "inputResponses: the answer under {:?} is none to {method}: {why}",
+                    polyport_proto::outcome::shorten(key)
+                ));
+            }
+        }
+    });
+    wrong.map_or(Ok(()), |why| Err(RpcError::invalid_params(why)))
+}
+
+/// `{"a": answers, "s": steps, "q": methods of the open questions by key, "x": the handler's own text}`.
+fn write(questions: &[Question], state: Option<&str>, rounds: &Rounds) -> Vec<u8> {
+    let raws = |raws: &HashMap<String, Raw>| {
+        let sorted: BTreeMap<_, _> = raws.iter().collect();
+        serde_json::to_string(&sorted).expect("made of texts and JSON")
+    };
+    let asked: BTreeMap<_, _> = questions.iter().map(|q| (&q.key, q.method)).collect();
+    let mut out = format!(
+        "{{\"a\":{},\"s\":{},\"q\":{}",
+        raws(&rounds.answers),
+        raws(&rounds.steps),
+        serde_json::to_string(&asked).expect("made of texts")
+    )
+    .into_bytes();
+    if let Some(state) = state {
+        out.extend_from_slice(b",\"x\":");
+        polyport_wire::write::string(&mut out, state);
+    }
+    out.push(b'}');
+    out
+}
+
+fn read(text: &[u8]) -> Option<(Rounds, HashMap<String, String>)> {
+    let text = Raw::parse(text.to_vec().into(), &polyport_wire::Limits::default()).ok()?;
+    let mut rounds = Rounds::default();
+    let mut asked = HashMap::new();
+    let raws = |value: &str| {
+        let mut raws = HashMap::new();
+        splice::members(value, |key, value| {
+            raws.insert(key.to_owned(), Raw::trusted(value.to_owned()));
+        });
+        raws
+    };
+    splice::members(text.as_str(), |key, value| match key {
+        "a" => rounds.answers = raws(value),
+        "s" => rounds.steps = raws(value),
+        "q" => asked = serde_json::from_str(value).unwrap_or_default(),
+        "x" => rounds.state = serde_json::from_str(value).ok(),
+        _ => {}
+    });
+    Some((rounds, asked))
+}
+
+/// What a state is bound to: who asks, what, and with which parameters. The client may write them anew in another order.
+fn bound(context: &Context) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut part = |part: &str| {
+        text.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        text.extend_from_slice(part.as_bytes());
+    };
+    match context.envelope().principal().map(AsRef::as_ref) {
+        None => part(""),
+        Some(Principal {
+            issuer,
+            client,
+            subject,
+        }) => [issuer, client, subject].into_iter().for_each(|p| part(p)),
+    }
+    part(context.method());
+    let mut members = BTreeMap::new();
+    if let Some(params) = context.params().text() {
+        splice::members(params, |key, value| {
+            if !matches!(key, "_meta" | "inputResponses" | "requestState") {
+                members.insert(key.to_owned(), value);
+            }
+        });
+    }
+    for (key, value) in members {
+        let value: Value = serde_json::from_str(value).unwrap_or_default();
+        let mut canonical = String::new();
+        write_canonical(&value, &mut canonical);
+        part(&key);
+        part(&canonical);
+    }
+    digest(&SHA256, &text).as_ref().to_vec()
+}
+
+/// The same text for values that JSON does not tell apart: members sorted, `1.0` as `1`.
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(members) => write_members(members, out),
+        #[allow(clippy::cast_possible_truncation)]
+        Value::Number(number) => match number.as_f64() {
+            Some(n) if number.is_f64() && n.fract() == 0.0 && n.abs() < 9e15 => {
+                out.push_str(&(n as i64).to_string());
+            }
+            _ => out.push_str(&number.to_string()),
+        },
+        value => out.push_str(&value.to_string()),
+    }
+}
+
+fn write_members(members: &Map<String, Value>, out: &mut String) {
+    let sorted: BTreeMap<_, _> = members.iter().collect();
+    out.push('{');
+    for (key, value) in sorted {
+        out.push_str(&Value::from(key.as_str()).to_string());
+        out.push(':');
+        write_canonical(value, out);
+        out.push(',');
+    }
+    out.push('}');
+}
+
+/// Seconds since 1970: states outlive this process where replicas share their keys.
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// States that are too long to travel, oldest first.
+#[derive(Default)]
+struct Long {
+    states: HashMap<[u8; 16], (Vec<u8>, u64)>,
+    order: VecDeque<[u8; 16]>,
+    bytes: usize,
+}
+
+impl Long {
+    fn insert(&mut self, handle: [u8; 16], text: Vec<u8>, expiry: u64, max: usize) -> bool {
+        if text.len() > max {
+            return false;
+        }
+        let now = now();
+        while let Some(oldest) = self.order.front().copied() {
+            let over = self.states.get(&oldest).is_none_or(|s| s.1 <= now);
+            if !over && self.bytes + text.len() <= max {
+                break;
+            }
+            self.order.pop_front();
+            if let Some((text, _)) = self.states.remove(&oldest) {
+                self.bytes -= text.len();
+            }
+        }
+        self.bytes += text.len();
+        self.states.insert(handle, (text, expiry));
+        self.order.push_back(handle);
+        true
+    }
+
+    /// It stays: an answer that was lost on its way is brought once more.
+    fn get(&self, handle: &[u8], now: u64) -> Option<Vec<u8>> {
+        let handle: [u8; 16] = handle.try_into().ok()?;
+        let (text, expiry) = self.states.get(&handle)?;
+        (*expiry > now).then(|| text.clone())
+    }
+}
+
+impl fmt::Debug for Long {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Long").field("bytes", &self.bytes).finish()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_json_does_not_tell_apart_are_the_same() {
+        let canonical = |text: &str| {
+            let mut out = String::new();
+            write_canonical(&serde_json::from_str(text).unwrap(), &mut out);
+            out
+        };
+        for (a, b, same) in [
+            (
+                r#"{"a":1,"b":[true,null]}"#,
+                r#"{ "b": [true, null], "a": 1.0 }"#,
+                true,
+            ),
+            (r#""\u0041""#, r#""A""#, true),
+            ("1", "2", false),
+            ("1", "\"1\"", false),
+            ("[1,2]", "[2,1]", false),
+            ("[[1],2]", "[[1,2]]", false),
+            (r#"{"a":"x,\"b\":1"}"#, r#"{"a":"x","b":1}"#, false),
+            ("1e400", "1e401", false),
+        ] {
+            let (Ok(_), Ok(_)) = (
+                serde_json::from_str::<Value>(a),
+                serde_json::from_str::<Value>(b),
+            ) else {
+                continue;
+            };
+            assert_eq!(canonical(a) == canonical(b), same, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn long_states_make_room_oldest_first_and_end() {
+        let mut long = Long::default();
+        let later = now() + 100;
+        for n in 0..10 {
+            assert!(long.insert([n; 16], vec![n; 100], later, 350));
+        }
+        assert!(long.bytes <= 350);
+        assert_eq!(long.get(&[6; 16], 0), None);
+        assert_eq!(long.get(&[9; 16], 0).unwrap(), vec![9; 100]);
+        assert_eq!(long.get(&[9; 16], later), None, "expired");
+        assert!(!long.insert([99; 16], vec![0; 400], later, 350));
+    }
+}
