@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use polyport_model::Content;
-use polyport_proto::{Code, RpcError};
+use polyport_proto::{Code, NeedInput, RpcError};
 
+use crate::ask::{AskError, Why};
 use crate::server::result::ToolResult;
 
 /// A protocol error: the request itself was wrong, or we failed. The client sees it; the model usually does not.
@@ -17,6 +18,8 @@ pub(crate) enum FaultKind {
     Rpc(RpcError),
     /// The cause goes to the log, the client gets an id.
     Internal(String),
+    /// The call is not over: it asks.
+    NeedInput(NeedInput),
 }
 
 impl Fault {
@@ -58,17 +61,52 @@ impl Fault {
 }
 
 impl Fault {
+    /// No error: the call needs answers and runs again when they are there, in both eras. For functions that give back their questions
+    /// instead of waiting for them; [`Cx::answered`](crate::Cx::answered) and [`Cx::state`](crate::Cx::state) have what came back.
+    pub fn need_input(need: NeedInput) -> Self {
+        Self(FaultKind::NeedInput(need))
+    }
+
     /// The error of the protocol core as it is.
     pub(crate) fn rpc(error: RpcError) -> Self {
         Self(FaultKind::Rpc(error))
     }
 }
 
-/// What goes wrong inside is not the client's business: it gets an id, the log has the text.
-impl<E: std::error::Error> From<E> for Fault {
+/// What goes wrong inside is not the client's business: it gets an id, the log has the text. A question without an answer is the
+/// client's business.
+impl<E: std::error::Error + 'static> From<E> for Fault {
     fn from(error: E) -> Self {
-        Self::internal(error)
+        match as_ask_error(&error) {
+            Some(no) => no.to_fault(),
+            None => Self::internal(error),
+        }
     }
+}
+
+impl AskError {
+    /// As the error of a prompt or resource.
+    fn to_fault(&self) -> Fault {
+        match self.why() {
+            Why::Unsupported(capability) if capability.starts_with('{') => {
+                Fault::rpc(RpcError::missing_capability(capability))
+            }
+            Why::Internal(cause) => Fault(FaultKind::Internal(cause.clone())),
+            _ => Fault::invalid_params(self.to_string()),
+        }
+    }
+
+    /// As the end of a tool.
+    fn to_tool_error(&self) -> ToolError {
+        match self.why() {
+            Why::Unsupported(_) | Why::Internal(_) => self.to_fault().into(),
+            _ => ToolError(ToolErrorKind::Told(ToolResult::text(self.to_string()))),
+        }
+    }
+}
+
+fn as_ask_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a AskError> {
+    error.downcast_ref()
 }
 
 /// Why a tool has no result.
@@ -101,9 +139,12 @@ impl ToolError {
     }
 }
 
-impl<E: std::error::Error> From<E> for ToolError {
+impl<E: std::error::Error + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self::new(error.to_string())
+        match as_ask_error(&error) {
+            Some(no) => no.to_tool_error(),
+            None => Self::new(error.to_string()),
+        }
     }
 }
 

@@ -19,9 +19,11 @@
 //! # Layout
 //! - [`Server`]: what a server offers; [`Tool`], [`Prompt`], [`Resource`] and their kin are its parts.
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
+//! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
 //! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
 
+pub mod ask;
 pub mod cursor;
 mod error;
 pub mod http;
@@ -32,15 +34,18 @@ pub mod stdio;
 pub mod testing;
 pub mod uri_template;
 
+pub use ask::{Answer, AskError};
 pub use error::{Fault, ToolError};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
 pub use polyport_proto::{
-    Code, Envelope, Era, Limits, Notice, Outcome, Principal, Revision, Revisions, RpcError,
+    Code, Envelope, Era, Limits, NeedInput, Notice, Outcome, Principal, Question, Revision,
+    Revisions, RpcError,
 };
+pub use polyport_rt::shield::idle as shielded;
 pub use polyport_rt::{
-    BoxFuture, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Service, Stop,
-    Stopper, stop,
+    BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, SealKey,
+    Service, Stop, Stopper, Watcher, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::Server;

@@ -12,10 +12,12 @@
 //! # }
 //! ```
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use polyport_proto::{ClientFacts, Revision};
-use polyport_rt::{CallError, Caller, Ended, Service, Stopper, memory, stop};
+use polyport_rt::{Answerer, CallError, Caller, Ended, Service, Stopper, memory, stop};
 use polyport_wire::Raw;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -26,10 +28,10 @@ use crate::server::Server;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A client that is connected to a server in the same process.
-#[derive(Debug)]
 pub struct TestPeer {
     caller: Caller,
     opened: Option<Raw>,
+    answerer: Option<Answerer>,
     stopper: Stopper,
     serving: JoinHandle<Ended>,
 }
@@ -64,12 +66,33 @@ pub async fn connect_to(
     Ok(TestPeer {
         caller,
         opened,
+        answerer: None,
         stopper,
         serving,
     })
 }
 
 impl TestPeer {
+    /// Answers what the server asks in the middle of a call, in both eras: from the method and the parameters of the question to its
+    /// result.
+    #[must_use]
+    pub fn answering(
+        mut self,
+        answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        let answerer: Answerer = Arc::new(move |method, params| {
+            let params = params.as_ref().map(value).unwrap_or_default();
+            let answer = answer(method, &params);
+            match answer.get("error") {
+                Some(error) => Err(Raw::trusted(error.to_string())),
+                None => Ok(Raw::trusted(answer.to_string())),
+            }
+        });
+        self.caller.set_answerer(answerer.clone());
+        self.answerer = Some(answerer);
+        self
+    }
+
     /// What the server answered to `initialize`; none in the modern era.
     pub fn opened(&self) -> Option<Value> {
         self.opened.as_ref().map(value)
@@ -114,10 +137,27 @@ impl TestPeer {
             .strip_prefix('{')
             .and_then(|m| m.strip_suffix('}'))
             .unwrap_or_default();
-        self.caller
-            .request_with(method, &params.to_string(), members)
-            .await
-            .map(|raw| value(&raw))
+        loop {
+            let text = params.to_string();
+            let asked = self.caller.request_with(method, &text, members);
+            let result = asked.await.map(|raw| value(&raw))?;
+            let Some(answerer) = &self.answerer else {
+                return Ok(result);
+            };
+            if result["resultType"] != "input_required" {
+                return Ok(result);
+            }
+            let mut responses = serde_json::Map::new();
+            for (key, question) in result["inputRequests"].as_object().into_iter().flatten() {
+                let params = Raw::encode(&question["params"]).ok();
+                let method = question["method"].as_str().unwrap_or_default();
+                if let Ok(answer) = answerer(method, params) {
+                    responses.insert(key.clone(), value(&answer));
+                }
+            }
+            params["inputResponses"] = responses.into();
+            params["requestState"] = result["requestState"].clone();
+        }
     }
 
     /// The notifications that have come and were not taken.
@@ -138,6 +178,14 @@ impl TestPeer {
     pub async fn stop(self) -> Option<Ended> {
         self.stopper.stop();
         self.serving.await.ok()
+    }
+}
+
+impl fmt::Debug for TestPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestPeer")
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
     }
 }
 

@@ -149,7 +149,7 @@ impl RpcError {
         let data = format!("{{\"requiredCapabilities\":{capability}}}");
         Self::new(
             Code::MissingCapability,
-            "Missing required client capability",
+            format!("Missing required client capability: {capability}"),
         )
         .with_data(Raw::trusted(data.into_bytes()))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use polyport_proto::{Asking, ClientFacts, Revision};
-use polyport_wire::{Kind, Limits, Line, Lines, Message, Raw, RequestId};
+use polyport_wire::{Kind, Limits, Line, Lines, Message, Raw, RequestId, write};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
@@ -44,13 +44,16 @@ const MAX_MESSAGE: usize = 64 << 20;
 /// A connection to a server. Dropping it ends the connection.
 pub struct Caller {
     shared: Arc<Shared>,
-    writer: tokio::sync::Mutex<Box<dyn AsyncWrite + Unpin + Send>>,
     reader: JoinHandle<()>,
     timeout: Duration,
 }
 
+/// Answers what a server asks: from the method and the parameters to a result, or to an error object.
+pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> Result<Raw, Raw> + Send + Sync>;
+
 struct Shared {
     state: Mutex<State>,
+    writer: tokio::sync::Mutex<Box<dyn AsyncWrite + Unpin + Send>>,
     noted: Notify,
 }
 
@@ -58,6 +61,7 @@ struct State {
     asking: Asking,
     waiting: HashMap<RequestId, oneshot::Sender<Result<Raw, CallError>>>,
     notifications: VecDeque<Bytes>,
+    answerer: Option<Answerer>,
     closed: bool,
 }
 
@@ -77,16 +81,17 @@ impl Caller {
             asking: Asking::new(revision, client),
             waiting: HashMap::new(),
             notifications: VecDeque::new(),
+            answerer: None,
             closed: false,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
+            writer: tokio::sync::Mutex::new(Box::new(writer)),
             noted: Notify::new(),
         });
         let task = tokio::spawn(read(shared.clone(), Box::new(reader)));
         let caller = Self {
             shared,
-            writer: tokio::sync::Mutex::new(Box::new(writer)),
             reader: task,
             timeout,
         };
@@ -126,14 +131,13 @@ impl Caller {
     ///
     /// # Errors
     /// The connection has ended.
-    pub async fn send(&self, mut message: Vec<u8>) -> Result<(), CallError> {
-        message.push(b'\n');
-        let mut writer = self.writer.lock().await;
-        writer
-            .write_all(&message)
-            .await
-            .map_err(|_| CallError::Closed)?;
-        writer.flush().await.map_err(|_| CallError::Closed)
+    pub async fn send(&self, message: Vec<u8>) -> Result<(), CallError> {
+        self.shared.send(message).await
+    }
+
+    /// Answers from now on what a legacy server asks. Without, its requests are kept as notifications are.
+    pub fn set_answerer(&self, answerer: Answerer) {
+        self.shared.lock().answerer = Some(answerer);
     }
 
     /// The next notification, as it came. None: the connection has ended.
@@ -198,6 +202,38 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn send(&self, mut message: Vec<u8>) -> Result<(), CallError> {
+        message.push(b'\n');
+        let mut writer = self.writer.lock().await;
+        writer
+            .write_all(&message)
+            .await
+            .map_err(|_| CallError::Closed)?;
+        writer.flush().await.map_err(|_| CallError::Closed)
+    }
+
+    /// The answer to a request of the server, if somebody answers those.
+    fn answer(&self, message: &Message) -> Option<Vec<u8>> {
+        let answerer = self.lock().answerer.clone()?;
+        let id = message.id().filter(|_| message.kind() == Kind::Request)?;
+        let mut out = Vec::new();
+        match answerer(&message.method(), message.params().raw()) {
+            Ok(result) => {
+                write::response_head(&mut out, id);
+                out.extend_from_slice(result.as_bytes());
+                out.push(b'}');
+            }
+            Err(error) => {
+                out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+                id.write(&mut out);
+                out.extend_from_slice(b",\"error\":");
+                out.extend_from_slice(error.as_bytes());
+                out.push(b'}');
+            }
+        }
+        Some(out)
+    }
+
     fn take(&self, mut message: Message) {
         let mut state = self.lock();
         let result = match message.kind() {
@@ -232,7 +268,11 @@ async fn read(shared: Arc<Shared>, mut reader: Box<dyn AsyncRead + Unpin + Send>
                 Line::TooLong { .. } => continue,
             };
             match parsed {
-                Ok(message) => shared.take(message),
+                Ok(message) => match shared.answer(&message) {
+                    // A server that takes nothing more has ended, which the next read shows.
+                    Some(answer) => _ = shared.send(answer).await,
+                    None => shared.take(message),
+                },
                 Err(malformed) => {
                     tracing::warn!(%malformed, "the server sent something else than a message")
                 }

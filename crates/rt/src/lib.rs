@@ -31,6 +31,7 @@ mod said;
 pub mod seal;
 pub mod service;
 mod settle;
+pub mod shield;
 mod state;
 #[cfg(unix)]
 pub mod stdio;
@@ -38,7 +39,7 @@ pub mod stop;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
-pub use caller::{CallError, Caller};
+pub use caller::{Answerer, CallError, Caller};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;

@@ -114,6 +114,7 @@ pub(crate) fn fault_outcome(method: &'static str, fault: Fault) -> Outcome {
     match fault.0 {
         FaultKind::Rpc(error) => Outcome::Failed(error),
         FaultKind::Internal(cause) => internal(method, &cause),
+        FaultKind::NeedInput(need) => Outcome::NeedInput(need),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod blocking;
 mod lists;
+mod questions;
 mod resources;
 mod tools;
 
