@@ -48,12 +48,14 @@ pub use polyport_rt::{
     Service, Stop, Stopper, Watcher, stop,
 };
 pub use polyport_wire::Raw;
-pub use server::Server;
+pub use server::catalogue::Taken;
 pub use server::complete::Completer;
 pub use server::context::Cx;
+pub use server::handle::ServerHandle;
 pub use server::prompts::{Prompt, PromptReply};
 pub use server::reply::{IntoToolResult, Json};
 pub use server::resources::{IntoContents, Page, Resource, ResourceSource, Template};
 pub use server::result::ToolResult;
 pub use server::tools::Tool;
+pub use server::{Kind, Server};
 pub use {schemars, serde, serde_json};

@@ -129,14 +129,16 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Completion, Fa
         }
     };
     let of = match params.reference {
-        Reference::Prompt(prompt) if facts.has_prompt(&prompt.name) => Of::Prompt(prompt.name),
+        Reference::Prompt(prompt) if facts.catalogue().prompt(&prompt.name).is_some() => {
+            Of::Prompt(prompt.name)
+        }
         Reference::Prompt(prompt) => {
             return Err(Fault::invalid_params(format!(
                 "Unknown prompt: {}",
                 shorten(&prompt.name)
             )));
         }
-        Reference::Resource(resource) if facts.has_resource(&resource.uri) => {
+        Reference::Resource(resource) if facts.catalogue().has_resource(&resource.uri) => {
             Of::Template(resource.uri)
         }
         Reference::Resource(resource) => return Err(Fault::not_found(&resource.uri)),

@@ -8,34 +8,39 @@ use polyport_proto::revision::Profile;
 use polyport_wire::{Params, Raw, write};
 use serde::Serialize;
 
+use super::Facts;
 use super::context::Cx;
 use super::reply::{fault_outcome, meta};
-use super::{Facts, Running};
 use crate::cursor;
 use crate::error::Fault;
 
-impl Running {
+impl Facts {
     /// Capabilities and instructions: all that is offered is declared, and nothing else.
     pub(super) fn discover(&self, cx: &Cx) -> Outcome {
-        let facts = &self.facts;
         let profile = cx.revision().profile();
+        let changes = self.shared.may_change();
         let mut out = b"{\"capabilities\":{\"logging\":{}".to_vec();
-        for (name, offered) in [
-            ("tools", !self.tools.is_empty()),
-            ("resources", facts.offers_resources()),
-            ("prompts", !facts.prompts.is_empty()),
-            ("completions", !facts.completers.is_empty()),
+        for (name, offered, members) in [
+            ("tools", self.declared.tools, "\"listChanged\":true"),
+            (
+                "resources",
+                self.declared.resources,
+                "\"subscribe\":true,\"listChanged\":true",
+            ),
+            ("prompts", self.declared.prompts, "\"listChanged\":true"),
+            ("completions", !self.completers.is_empty(), ""),
         ] {
             if offered {
-                out.extend_from_slice(format!(",\"{name}\":{{}}").as_bytes());
+                let members = if changes { members } else { "" };
+                out.extend_from_slice(format!(",\"{name}\":{{{members}}}").as_bytes());
             }
         }
         out.push(b'}');
-        if let Some(instructions) = &facts.instructions {
+        if let Some(instructions) = &self.instructions {
             out.extend_from_slice(b",\"instructions\":");
             write::string(&mut out, instructions);
         }
-        facts.hints(&mut out, profile);
+        self.hints(&mut out, profile);
         // The legacy handshake names the server too; its codec takes the name from here.
         meta(
             &mut out,
@@ -44,7 +49,7 @@ impl Running {
                 server_info_in_results: true,
                 ..*profile
             },
-            &facts.info,
+            &self.info,
         );
         out.push(b'}');
         Outcome::Complete(Raw::trusted(out))
@@ -52,27 +57,23 @@ impl Running {
 
     pub(super) fn list_tools(&self, cx: &Cx, params: &Params) -> Outcome {
         let profile = cx.revision().profile();
-        let page = match self.facts.page(params, self.tools.len()) {
+        let catalogue = self.catalogue();
+        let page = match self.page(params, catalogue.tools.len()) {
             Ok(page) => page,
             Err(fault) => return fault_outcome("tools/list", fault),
         };
-        let items = self.tools[page.0]
+        let items = catalogue.tools[page.0]
             .iter()
             .map(|tool| tool.listed(profile).as_bytes());
-        self.facts.list("tools", items, page.1, profile)
-    }
-}
-
-impl Facts {
-    pub(super) fn offers_resources(&self) -> bool {
-        !self.resources.is_empty() || !self.templates.is_empty() || !self.sources.is_empty()
+        self.list("tools", items, page.1, profile)
     }
 
     pub(super) fn list_prompts(&self, cx: &Cx, params: &Params) -> Outcome {
-        match self.page(params, self.prompts.len()) {
+        let catalogue = self.catalogue();
+        match self.page(params, catalogue.prompts.len()) {
             Ok((range, next)) => self.encode(
                 "prompts",
-                self.prompts[range].iter().map(|p| &p.listed),
+                catalogue.prompts[range].iter().map(|p| &p.listed),
                 next,
                 cx,
             ),
@@ -81,10 +82,11 @@ impl Facts {
     }
 
     pub(super) fn list_templates(&self, cx: &Cx, params: &Params) -> Outcome {
-        match self.page(params, self.templates.len()) {
+        let catalogue = self.catalogue();
+        match self.page(params, catalogue.templates.len()) {
             Ok((range, next)) => self.encode(
                 "resourceTemplates",
-                self.templates[range].iter().map(|t| &t.listed),
+                catalogue.templates[range].iter().map(|t| &t.listed),
                 next,
                 cx,
             ),
@@ -121,10 +123,11 @@ impl Facts {
                 .take()
                 .map_or(Ok(0), |at| at.parse::<usize>())
                 .map_err(|_| bad_cursor())?;
-            let end = start.saturating_add(self.page).min(self.resources.len());
-            let found = self.resources.get(start..end).ok_or_else(bad_cursor)?;
+            let resources = &self.catalogue().resources;
+            let end = start.saturating_add(self.page).min(resources.len());
+            let found = resources.get(start..end).ok_or_else(bad_cursor)?;
             items.extend(found.iter().map(|r| r.listed.clone()));
-            if end < self.resources.len() {
+            if end < resources.len() {
                 return Ok((items, Some(cursor::encode(0, &end.to_string()))));
             }
             part = 1;

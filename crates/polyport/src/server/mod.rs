@@ -1,7 +1,6 @@
 //! A server: what it offers, and which request goes to which part of it. Built once, then the same for every client.
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -10,29 +9,34 @@ use std::time::Duration;
 use polyport_model::{CacheScope, Icon, Implementation};
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Outcome, RpcError};
-use polyport_rt::{BoxFuture, Call, Handler};
+use polyport_rt::{BoxFuture, Bus, Call, Handler, Watcher};
 use polyport_wire::{Params, Raw};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 mod blocking;
+pub(crate) mod catalogue;
 pub(crate) mod complete;
 pub(crate) mod context;
+pub(crate) mod handle;
 mod lists;
 pub(crate) mod prompts;
 mod read;
 pub(crate) mod reply;
 pub(crate) mod resources;
 pub(crate) mod result;
+mod subscribe;
 pub(crate) mod tools;
 
 use crate::error::{Fault, ToolError};
+use catalogue::{Catalogue, Taken};
 use complete::Completer;
 use context::Cx;
+use handle::{ServerHandle, Shared};
 use prompts::{Prompt, PromptReply};
 use reply::{IntoToolResult, fault_outcome};
 use resources::{IntoContents, Resource, ResourceSource, Template};
-use tools::{Registered, Tool};
+use tools::Tool;
 
 /// An MCP server. Serve it with [`stdio::serve`](crate::stdio::serve) or [`http::serve`](crate::http::serve).
 ///
@@ -40,8 +44,26 @@ use tools::{Registered, Tool};
 /// called; what does not fit is told to the model, which can mend it.
 pub struct Server {
     facts: Facts,
-    routes: HashMap<String, usize>,
-    tools: Vec<Registered>,
+}
+
+/// A kind of thing that a server offers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Tools.
+    Tools,
+    /// Prompts.
+    Prompts,
+    /// Resources and their templates.
+    Resources,
+}
+
+/// Which kinds are offered, whether or not there is one of them now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declared {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
 }
 
 /// What a server knows of itself; shared with the calls under way.
@@ -50,9 +72,8 @@ pub(crate) struct Facts {
     pub(crate) info: String,
     about: Implementation,
     instructions: Option<String>,
-    prompts: Vec<Prompt>,
-    resources: Vec<Resource>,
-    templates: Vec<Template>,
+    shared: Arc<Shared>,
+    declared: Declared,
     sources: Vec<Arc<dyn ResourceSource>>,
     pub(crate) completers: Vec<Completer>,
     page: usize,
@@ -64,7 +85,7 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("about", &self.facts.about.name)
-            .field("tools", &self.tools.len())
+            .field("tools", &self.facts.catalogue().tools.len())
             .finish_non_exhaustive()
     }
 }
@@ -79,20 +100,15 @@ impl Server {
             info: String::new(),
             about: Implementation::new(name, version),
             instructions: None,
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
+            shared: Arc::default(),
+            declared: Declared::default(),
             sources: Vec::new(),
             completers: Vec::new(),
             page: PAGE,
             ttl: Duration::ZERO,
             scope: CacheScope::Private,
         };
-        Self {
-            facts,
-            routes: HashMap::new(),
-            tools: Vec::new(),
-        }
+        Self { facts }
     }
 
     /// A name for people.
@@ -167,11 +183,15 @@ impl Server {
     /// # Panics
     /// Its name is taken, or its schema is not one: faults in the program, found when it starts.
     #[must_use]
-    pub fn add_tool(mut self, tool: Tool) -> Self {
+    pub fn add_tool(self, tool: Tool) -> Self {
         let tool = tool.register();
-        let taken = self.routes.insert(tool.name.clone(), self.tools.len());
-        assert!(taken.is_none(), "there are two tools named {:?}", tool.name);
-        self.tools.push(tool);
+        self.offer(|catalogue| catalogue.add_tool(tool))
+    }
+
+    fn offer(self, add: impl FnOnce(&mut Catalogue) -> Result<(), Taken>) -> Self {
+        if let Err(taken) = self.facts.shared.change(add) {
+            panic!("{taken}");
+        }
         self
     }
 
@@ -197,14 +217,8 @@ impl Server {
     /// # Panics
     /// Its name is taken.
     #[must_use]
-    pub fn add_prompt(mut self, prompt: Prompt) -> Self {
-        assert!(
-            !self.facts.has_prompt(prompt.name()),
-            "there are two prompts named {:?}",
-            prompt.name()
-        );
-        self.facts.prompts.push(prompt);
-        self
+    pub fn add_prompt(self, prompt: Prompt) -> Self {
+        self.offer(|catalogue| catalogue.add_prompt(prompt))
     }
 
     /// One more resource, read by an async function.
@@ -228,14 +242,8 @@ impl Server {
     /// # Panics
     /// Its URI is taken.
     #[must_use]
-    pub fn add_resource(mut self, resource: Resource) -> Self {
-        let uri = &resource.listed.uri;
-        assert!(
-            !self.facts.has_resource(uri),
-            "there are two resources of {uri:?}"
-        );
-        self.facts.resources.push(resource);
-        self
+    pub fn add_resource(self, resource: Resource) -> Self {
+        self.offer(|catalogue| catalogue.add_resource(resource))
     }
 
     /// One more template, read by an async function that gets the values of its variables.
@@ -259,14 +267,8 @@ impl Server {
     /// # Panics
     /// There is one of the same form.
     #[must_use]
-    pub fn add_template(mut self, template: Template) -> Self {
-        let form = template.template.as_str();
-        assert!(
-            !self.facts.has_resource(form),
-            "there are two templates of {form:?}"
-        );
-        self.facts.templates.push(template);
-        self
+    pub fn add_template(self, template: Template) -> Self {
+        self.offer(|catalogue| catalogue.add_template(template))
     }
 
     /// Resources that are found as one goes.
@@ -288,29 +290,63 @@ impl Server {
         &self.facts.about
     }
 
+    /// Offers a kind even when there is nothing of it yet: a handle may add it later.
+    #[must_use]
+    pub fn offers(mut self, kind: Kind) -> Self {
+        match kind {
+            Kind::Tools => self.facts.declared.tools = true,
+            Kind::Prompts => self.facts.declared.prompts = true,
+            Kind::Resources => self.facts.declared.resources = true,
+        }
+        self
+    }
+
+    /// A handle to it for what happens outside of calls. Whoever takes one promises changes: clients are told that lists may
+    /// change and that resources may be subscribed to.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle::new(self.facts.shared.clone())
+    }
+
+    /// Tells this watcher which resources somebody is subscribed to.
+    #[must_use]
+    pub fn watcher(self, watcher: Arc<dyn Watcher>) -> Self {
+        assert!(
+            self.facts.shared.bus.set_watcher(watcher),
+            "there are two watchers"
+        );
+        self
+    }
+
     /// How many tools, prompts and fixed resources it has.
     pub fn counts(&self) -> (usize, usize, usize) {
+        let catalogue = self.facts.catalogue();
         (
-            self.tools.len(),
-            self.facts.prompts.len(),
-            self.facts.resources.len(),
+            catalogue.tools.len(),
+            catalogue.prompts.len(),
+            catalogue.resources.len(),
         )
     }
 
     /// The definitions of its tools as JSON, as a client reads them.
-    pub fn tool_definitions(&self) -> impl Iterator<Item = &Raw> {
-        self.tools
-            .iter()
-            .map(|tool| tool.listed(polyport_proto::Revision::LATEST.profile()))
+    pub fn tool_definitions(&self) -> Vec<Raw> {
+        let latest = polyport_proto::Revision::LATEST.profile();
+        let catalogue = self.facts.catalogue();
+        let tools = catalogue.tools.iter();
+        tools.map(|tool| tool.listed(latest).clone()).collect()
     }
 
     /// Ends the building.
     pub(crate) fn finish(mut self) -> Running {
         self.facts.info = serde_json::to_string(&self.facts.about).expect("made of texts");
+        let catalogue = self.facts.catalogue();
+        let declared = &mut self.facts.declared;
+        declared.tools |= !catalogue.tools.is_empty();
+        declared.prompts |= !catalogue.prompts.is_empty();
+        declared.resources |= !catalogue.resources.is_empty()
+            || !catalogue.templates.is_empty()
+            || !self.facts.sources.is_empty();
         Running {
             facts: Arc::new(self.facts),
-            routes: self.routes,
-            tools: self.tools,
         }
     }
 
@@ -321,13 +357,9 @@ impl Server {
 }
 
 impl Facts {
-    pub(crate) fn has_prompt(&self, name: &str) -> bool {
-        self.prompts.iter().any(|p| p.name() == name)
-    }
-
-    pub(crate) fn has_resource(&self, uri: &str) -> bool {
-        self.templates.iter().any(|t| t.template.as_str() == uri)
-            || self.resources.iter().any(|r| r.listed.uri == uri)
+    /// What is offered now.
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.shared.catalogue()
     }
 }
 
@@ -335,8 +367,6 @@ impl Facts {
 #[derive(Debug)]
 pub(crate) struct Running {
     facts: Arc<Facts>,
-    routes: HashMap<String, usize>,
-    tools: Vec<Registered>,
 }
 
 impl fmt::Debug for Facts {
@@ -348,10 +378,6 @@ impl fmt::Debug for Facts {
 }
 
 impl Running {
-    fn tool(&self, name: &str) -> Option<&Registered> {
-        self.routes.get(name).map(|at| &self.tools[*at])
-    }
-
     fn call_tool(&self, cx: Cx, params: Params) -> BoxFuture<Outcome> {
         let Some(name) = params.name() else {
             let outcome = fault_outcome(
@@ -360,20 +386,23 @@ impl Running {
             );
             return Box::pin(ready(outcome));
         };
-        match self.tool(&name) {
+        match self.facts.catalogue().tool(&name) {
             Some(tool) => (tool.run)(self.facts.clone(), cx, params),
             None => Box::pin(ready(tools::unknown(&name))),
         }
     }
 
     fn get_prompt(&self, cx: Cx, params: Params) -> BoxFuture<Outcome> {
-        let found = params
-            .name()
-            .and_then(|name| self.facts.prompts.iter().find(|p| p.name() == name));
-        match found {
-            Some(prompt) => (prompt.run)(self.facts.clone(), cx, params),
+        let catalogue = self.facts.catalogue();
+        let name = params.name();
+        match name.as_deref().and_then(|name| catalogue.prompt(name)) {
+            Some(prompt) => {
+                let prompt = prompt.clone();
+                drop(name);
+                (prompt.run)(self.facts.clone(), cx, params)
+            }
             None => {
-                let why = params.name().map_or_else(
+                let why = name.map_or_else(
                     || "prompts/get: name is missing or not a text".to_owned(),
                     |name| {
                         format!(
@@ -400,24 +429,30 @@ impl Handler for Running {
     fn call_boxed(self: Arc<Self>, call: Call) -> BoxFuture<Outcome> {
         let (cx, params) = (Cx(call.context), call.params);
         let facts = &self.facts;
+        let offers = facts.declared;
         match call.method {
-            "tools/call" if !self.tools.is_empty() => self.call_tool(cx, params),
-            "server/discover" => Box::pin(ready(self.discover(&cx))),
-            "tools/list" if !self.tools.is_empty() => {
-                Box::pin(ready(self.list_tools(&cx, &params)))
-            }
-            "prompts/list" if !facts.prompts.is_empty() => {
-                Box::pin(ready(facts.list_prompts(&cx, &params)))
-            }
-            "prompts/get" if !facts.prompts.is_empty() => self.get_prompt(cx, params),
-            "resources/list" if facts.offers_resources() => {
+            "tools/call" if offers.tools => self.call_tool(cx, params),
+            "server/discover" => Box::pin(ready(facts.discover(&cx))),
+            "tools/list" if offers.tools => Box::pin(ready(facts.list_tools(&cx, &params))),
+            "prompts/list" if offers.prompts => Box::pin(ready(facts.list_prompts(&cx, &params))),
+            "prompts/get" if offers.prompts => self.get_prompt(cx, params),
+            "resources/list" if offers.resources => {
                 Box::pin(Facts::list_resources(facts.clone(), cx, params))
             }
-            "resources/templates/list" if facts.offers_resources() => {
+            "resources/templates/list" if offers.resources => {
                 Box::pin(ready(facts.list_templates(&cx, &params)))
             }
-            "resources/read" if facts.offers_resources() => {
+            "resources/read" if offers.resources => {
                 Box::pin(Facts::read(facts.clone(), cx, params))
+            }
+            "resources/subscribe" if offers.resources && facts.shared.may_change() => {
+                Box::pin(Facts::subscribe(facts.clone(), cx, params))
+            }
+            "resources/unsubscribe" if offers.resources && facts.shared.may_change() => {
+                Box::pin(ready(Outcome::Complete(Raw::from_static("{}"))))
+            }
+            "subscriptions/listen" if facts.shared.may_change() => {
+                Box::pin(Facts::listen(facts.clone(), cx, params))
             }
             "completion/complete" if !facts.completers.is_empty() => {
                 Box::pin(complete::complete(facts.clone(), cx, params))
@@ -426,7 +461,15 @@ impl Handler for Running {
         }
     }
 
+    fn bus(&self) -> Option<Bus> {
+        Some(self.facts.shared.bus.clone())
+    }
+
+    fn result_meta(&self) -> String {
+        format!("\"{}\":{}", reply::SERVER_INFO, self.facts.info)
+    }
+
     fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        self.tool(tool)?.header_params.clone()
+        self.facts.catalogue().tool(tool)?.header_params.clone()
     }
 }

@@ -35,11 +35,12 @@ impl Facts {
     }
 
     async fn contents(&self, cx: Cx, uri: String) -> Result<Vec<ResourceContents>, Fault> {
-        if let Some(resource) = self.resources.iter().find(|r| r.listed.uri == uri) {
+        let catalogue = self.catalogue();
+        if let Some(resource) = catalogue.resources.iter().find(|r| r.listed.uri == uri) {
             let contents = (resource.read)(cx, uri, BTreeMap::new()).await?;
             return Ok(typed(contents, resource.listed.mime_type.as_deref()));
         }
-        for template in &self.templates {
+        for template in &catalogue.templates {
             let Some(read) = &template.read else { continue };
             if let Some(values) = template.template.matches(&uri) {
                 let contents = read(cx, uri, values).await?;

@@ -158,7 +158,7 @@ fn fits(structured: &Raw, profile: &Profile) -> bool {
     }
 }
 
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Adds `,"_meta":{…}` with the server's name where the revision wants it.
 pub(crate) fn meta(out: &mut Vec<u8>, meta: Option<&Object>, profile: &Profile, info: &str) {

@@ -222,4 +222,13 @@ pub trait ResourceSource: Send + Sync + 'static {
 
     /// The contents; none: the URI is not one of this source.
     fn read(&self, cx: Cx, uri: String) -> BoxFuture<Result<Option<Vec<ResourceContents>>, Fault>>;
+
+    /// Is there a resource of this URI to subscribe to? Defaults to no.
+    ///
+    /// Whoever says yes tells its changes to a [`ServerHandle`](crate::ServerHandle), and hears by a [`Watcher`](crate::Watcher) to
+    /// which resources somebody is subscribed.
+    fn has(&self, cx: Cx, uri: String) -> BoxFuture<Result<bool, Fault>> {
+        let _ = (cx, uri);
+        Box::pin(std::future::ready(Ok(false)))
+    }
 }

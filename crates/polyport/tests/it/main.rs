@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod blocking;
+mod changes;
 mod lists;
 mod questions;
 mod resources;

@@ -83,6 +83,7 @@ impl StartUp {
         let (tools, prompts, resources) = server.counts();
         let bytes = server
             .tool_definitions()
+            .iter()
             .map(|tool| tool.as_bytes().len())
             .sum();
         let before = std::mem::replace(&mut self.before, [tools, prompts, resources, bytes]);

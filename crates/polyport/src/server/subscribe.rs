@@ -1,0 +1,70 @@
+//! What may be subscribed to: the answers to `resources/subscribe` and `subscriptions/listen`. Who hears is the runtime's business.
+
+use std::sync::Arc;
+
+use polyport_model::{ListenParams, SubscriptionFilter};
+use polyport_proto::Outcome;
+use polyport_wire::{Params, Raw};
+use serde_json::json;
+
+use super::Facts;
+use super::context::Cx;
+use super::reply::fault_outcome;
+use crate::error::Fault;
+
+impl Facts {
+    /// A resource may be subscribed to when it can be read.
+    pub(super) async fn subscribe(facts: Arc<Self>, cx: Cx, params: Params) -> Outcome {
+        let uri = params.uri().unwrap_or_default().into_owned();
+        match facts.may_subscribe(cx, &uri).await {
+            Ok(true) => Outcome::Complete(Raw::from_static("{}")),
+            Ok(false) => fault_outcome("resources/subscribe", Fault::not_found(&uri)),
+            Err(fault) => fault_outcome("resources/subscribe", fault),
+        }
+    }
+
+    /// What of a filter is honoured: the lists that are offered, the resources that there are.
+    pub(super) async fn listen(facts: Arc<Self>, cx: Cx, params: Params) -> Outcome {
+        let Some(Ok(asked)) = params.raw().map(|params| params.decode::<ListenParams>()) else {
+            return fault_outcome(
+                "subscriptions/listen",
+                Fault::invalid_params("subscriptions/listen: notifications are missing"),
+            );
+        };
+        let asked = asked.notifications;
+        let wanted = |asked: Option<bool>, offered: bool| asked.filter(|asked| *asked && offered);
+        let mut honoured = SubscriptionFilter {
+            tools_list_changed: wanted(asked.tools_list_changed, facts.declared.tools),
+            prompts_list_changed: wanted(asked.prompts_list_changed, facts.declared.prompts),
+            resources_list_changed: wanted(asked.resources_list_changed, facts.declared.resources),
+            ..SubscriptionFilter::default()
+        };
+        if let Some(uris) = asked.resource_subscriptions {
+            let mut known = Vec::new();
+            for uri in uris {
+                match facts.may_subscribe(cx.clone(), &uri).await {
+                    Ok(true) => known.push(uri),
+                    Ok(false) => {}
+                    Err(fault) => return fault_outcome("subscriptions/listen", fault),
+                }
+            }
+            honoured.resource_subscriptions = Some(known);
+        }
+        match Raw::encode(&json!({"notifications": honoured})) {
+            Ok(honoured) => Outcome::Complete(honoured),
+            Err(error) => fault_outcome("subscriptions/listen", Fault::internal(error)),
+        }
+    }
+
+    async fn may_subscribe(&self, cx: Cx, uri: &str) -> Result<bool, Fault> {
+        if self.catalogue().may_read(uri) {
+            return Ok(true);
+        }
+        for source in &self.sources {
+            if source.has(cx.clone(), uri.to_owned()).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
