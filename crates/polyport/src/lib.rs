@@ -18,6 +18,7 @@
 //!
 //! # Layout
 //! - [`Server`]: what a server offers; [`Tool`], [`Prompt`], [`Resource`] and their kin are its parts.
+//! - [`Parts`]: several of them that share a value.
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
@@ -52,6 +53,7 @@ pub use server::catalogue::Taken;
 pub use server::complete::Completer;
 pub use server::context::Cx;
 pub use server::handle::ServerHandle;
+pub use server::parts::Parts;
 pub use server::prompts::{Prompt, PromptReply};
 pub use server::reply::{IntoToolResult, Json};
 pub use server::resources::{IntoContents, Page, Resource, ResourceSource, Template};

@@ -20,6 +20,7 @@ pub(crate) mod complete;
 pub(crate) mod context;
 pub(crate) mod handle;
 mod lists;
+pub(crate) mod parts;
 pub(crate) mod prompts;
 mod read;
 pub(crate) mod reply;

@@ -16,6 +16,11 @@ use crate::error::{Fault, FaultKind, ToolError, ToolErrorKind};
 use crate::schema::tool_schema;
 
 /// What a tool's function may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "not the result of a tool",
+    note = "return a text, `Json(value)`, `Content`, a `ToolResult`, or a `Result` of these whose error is a `ToolError`, a `Fault` or any `std::error::Error`"
+)]
 pub trait IntoToolResult {
     /// The schema of its structured value, as it is listed.
     fn output_schema() -> Option<Value> {
@@ -65,6 +70,18 @@ impl IntoToolResult for Vec<Content> {
 impl IntoToolResult for () {
     fn into_tool_result(self) -> Result<ToolResult, ToolError> {
         Ok(ToolResult::default())
+    }
+}
+
+/// For functions that fail in their own way.
+#[diagnostic::do_not_recommend]
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn output_schema() -> Option<Value> {
+        T::output_schema()
+    }
+
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        self.map_err(Into::into)?.into_tool_result()
     }
 }
 

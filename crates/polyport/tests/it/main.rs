@@ -4,6 +4,7 @@
 mod blocking;
 mod changes;
 mod lists;
+mod parts;
 mod questions;
 mod resources;
 mod tools;
