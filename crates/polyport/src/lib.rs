@@ -16,9 +16,35 @@
 //! # let _ = server;
 //! ```
 //!
+//! The same with attributes (feature `macros`, on by default), which say nothing that the builder cannot say:
+//!
+#![cfg_attr(feature = "macros", doc = "```")]
+#![cfg_attr(not(feature = "macros"), doc = "```ignore")]
+//! use polyport::{Server, tool};
+//!
+//! /// Forecast for a city, in degrees Celsius.
+//! #[tool(read_only)]
+//! async fn forecast(
+//!     /// Name of the city.
+//!     city: String,
+//!     /// How many days ahead.
+//!     #[arg(default = 1, range(min = 1, max = 14))]
+//!     days: u32,
+//! ) -> String {
+//!     format!("{city} in {days} days: 21 °C")
+//! }
+//!
+//! let server = Server::new("weather", "1.0.0").add_tool(forecast::tool());
+//! # let _ = server;
+//! ```
+//!
 //! # Layout
 //! - [`Server`]: what a server offers; [`Tool`], [`Prompt`], [`Resource`] and their kin are its parts.
 //! - [`Parts`]: several of them that share a value.
+#![cfg_attr(
+    feature = "macros",
+    doc = "- [`macro@tool`], [`macro@prompt`], [`macro@resource`], [`macro@parts`]: the same from functions."
+)]
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
@@ -28,6 +54,9 @@ pub mod ask;
 pub mod cursor;
 mod error;
 pub mod http;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod macros;
 pub mod schema;
 pub mod server;
 #[cfg(unix)]
@@ -37,6 +66,8 @@ pub mod uri_template;
 
 pub use ask::{Answer, AskError};
 pub use error::{Fault, ToolError};
+#[cfg(feature = "macros")]
+pub use polyport_macros::{parts, prompt, resource, tool};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
 pub use polyport_proto::{

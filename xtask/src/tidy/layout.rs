@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Findings, RustFile, Tree};
 
 /// Folders whose files are crate roots of their own.
-const ROOT_FOLDERS: &[&str] = &["bin", "examples", "benches", "fuzz_targets"];
+const ROOT_FOLDERS: &[&str] = &["bin", "examples", "benches", "fuzz_targets", "ui"];
 
 pub(super) fn first_lines(tree: &Tree) -> Result<Findings, String> {
     let mut findings = Findings::default();

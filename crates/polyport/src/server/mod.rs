@@ -14,7 +14,7 @@ use polyport_wire::{Params, Raw};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-mod blocking;
+pub(crate) mod blocking;
 pub(crate) mod catalogue;
 pub(crate) mod complete;
 pub(crate) mod context;

@@ -191,7 +191,7 @@ impl Template {
     }
 }
 
-fn reader<T, Fut>(
+pub(crate) fn reader<T, Fut>(
     function: impl Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
 ) -> Read
 where

@@ -4,6 +4,8 @@
 mod blocking;
 mod changes;
 mod lists;
+#[cfg(feature = "macros")]
+mod macros;
 mod parts;
 mod questions;
 mod resources;
