@@ -102,6 +102,84 @@ fn library_lends_books() {
 }
 
 #[test]
+fn harbour_moors_ships() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_harbour"));
+        let mut harbour = Program::start_in(&mut command, revision);
+        let listed = harbour.ask("tools/list", json!({}));
+        let names = listed["tools"].as_array().unwrap().iter();
+        let names: Vec<_> = names.map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["moor", "cast_off", "hours"]);
+        assert_eq!(
+            listed["tools"][0]["inputSchema"],
+            json!({
+                "type": "object",
+                "properties": {
+                    "ship": {"type": "string", "description": "Name of the ship.", "minLength": 1, "maxLength": 40},
+                    "berth": {
+                        "description": "Where it wants to lie; anywhere if left out.",
+                        "type": ["integer", "null"], "format": "uint8", "minimum": 1, "maximum": 3,
+                    },
+                },
+                "required": ["ship"],
+                "additionalProperties": false,
+            })
+        );
+        assert_eq!(
+            listed["tools"][2]["description"],
+            "How long a way takes, in hours."
+        );
+        for (tool, arguments, failed, answer) in [
+            (
+                "moor",
+                json!({"ship": "Beagle", "berth": 2}),
+                false,
+                "{\"berth\":2}",
+            ),
+            ("moor", json!({"ship": "Fram"}), false, "{\"berth\":1}"),
+            (
+                "moor",
+                json!({"ship": "Vasa", "berth": 2}),
+                true,
+                "that is taken; see harbour://berths",
+            ),
+            ("cast_off", json!({"berth": 1}), false, "fair winds"),
+            ("hours", json!({"miles": 15}), false, "2.5"),
+            (
+                "hours",
+                json!({"miles": 15, "knots": 0}),
+                true,
+                "take more than 0 knots",
+            ),
+        ] {
+            let said = harbour.call(tool, arguments);
+            assert_eq!(text(&said), answer);
+            assert_eq!(said["isError"].as_bool().unwrap_or(false), failed, "{said}");
+        }
+        for (uri, want) in [
+            ("harbour://berths", "2: Beagle"),
+            ("harbour://berths/2", "Beagle"),
+            ("harbour://rules", "Go slowly."),
+        ] {
+            let read = harbour.ask("resources/read", json!({"uri": uri}));
+            assert_eq!(read["contents"][0]["text"], want);
+        }
+        for uri in ["harbour://berths/1", "harbour://berths/many"] {
+            let missing = harbour.refused("resources/read", json!({"uri": uri}));
+            assert_eq!(missing["data"]["uri"], uri);
+        }
+        let prompt = harbour.ask(
+            "prompts/get",
+            json!({"name": "welcome", "arguments": {"ship": "Fram"}}),
+        );
+        assert_eq!(
+            prompt["messages"][0]["content"]["text"],
+            "Welcome the Fram in the language of its flag, in one sentence."
+        );
+    }
+}
+
+#[test]
 fn factory_says_how_far_it_is() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
     let mut factory = Program::start(&mut command);
