@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use polyport::{Cx, Fault, Server, ToolError};
+use polyport::{Cx, Server, ToolError};
 use tokio::time::sleep;
 
 /// What the suite expects between two messages.
@@ -58,19 +58,6 @@ pub fn add(server: Server) -> Server {
             "Fails so that the model reads why.",
             |_cx, (): ()| async {
                 Err::<String, _>(ToolError::new("This tool fails whenever it is called."))
-            },
-        )
-        .tool(
-            "test_missing_capability",
-            "Needs a client that samples.",
-            |cx: Cx, (): ()| async move {
-                if !cx.capabilities().has_sampling() {
-                    return Err(Fault::missing_capability(
-                        &polyport::serde_json::json!({"sampling": {}}),
-                    )
-                    .into());
-                }
-                Ok("The client samples.")
             },
         )
 }

@@ -1,18 +1,20 @@
 //! The server that the official conformance suite tests: its fixtures, made with the public SDK only.
 //!
-//! Names, and what they must answer, are the suite's own. Fixtures that ask the client for something, watch a resource or
-//! resume a stream are not here: `expected-failures.toml` says which scenarios wait for them.
+//! Names, and what they must answer, are the suite's own.
 //!
 //! # Layout
 //! - [`content`]: tools that answer with each kind of content. [`calls`]: tools that speak while they run, and that fail.
+//! - [`questions`]: tools and a prompt that ask the client. [`changes`]: what changes while the server runs.
 //! - [`schemas`]: tools whose schema is what is tested. [`prompts`], [`resources`]: those. [`media`]: a picture and a sound.
 
 use polyport::Server;
 
 pub mod calls;
+pub mod changes;
 pub mod content;
 pub mod media;
 pub mod prompts;
+pub mod questions;
 pub mod resources;
 pub mod schemas;
 
@@ -22,9 +24,11 @@ pub fn server() -> Server {
     [
         content::add,
         calls::add,
+        questions::add,
         schemas::add,
         prompts::add,
         resources::add,
+        changes::add,
     ]
     .into_iter()
     .fold(server, |server, add| add(server))

@@ -64,13 +64,21 @@ impl Context {
     }
 
     /// Uses a key: its answer, where there is one.
-    pub(crate) fn claim(&self, key: &str) -> Result<Option<Raw>, NoAnswer> {
+    fn claim(&self, Question { key, method, .. }: &Question) -> Result<Option<Raw>, NoAnswer> {
         let mut rounds = self.rounds();
         let rounds = rounds.get_or_insert_default();
         if !rounds.claim(key) {
-            return Err(NoAnswer::KeyUsedTwice(key.to_owned()));
+            return Err(NoAnswer::KeyUsedTwice(key.clone()));
         }
-        Ok(rounds.answers.get(key).cloned())
+        if let Some(answer) = rounds.answers.get(key) {
+            return Ok(Some(answer.clone()));
+        }
+        let fits = |answer: &Raw| Question::check_answer(method, answer).is_ok();
+        let offered = rounds.offered.remove(key).filter(fits);
+        if let Some(answer) = &offered {
+            rounds.answers.insert(key.clone(), answer.clone());
+        }
+        Ok(offered)
     }
 
     /// Holds a question open for the end of the round. False: there will be none any more.
@@ -135,8 +143,7 @@ impl Ask {
         if !context.may_ask() {
             return Some(Err(NoAnswer::NotHere));
         }
-        let key = &self.question.key;
-        match context.claim(key) {
+        match context.claim(&self.question) {
             Err(no) => return Some(Err(no)),
             Ok(Some(answer)) => return Some(Ok(answer)),
             Ok(None) => {}

@@ -11,6 +11,8 @@ use polyport_wire::Raw;
 pub(crate) struct Rounds {
     /// Answers by the key of their question.
     pub(crate) answers: HashMap<String, Raw>,
+    /// Answers to questions that nobody asked yet: a client may know what will be asked.
+    pub(crate) offered: HashMap<String, Raw>,
     /// What steps came to that run once.
     pub(crate) steps: HashMap<String, Raw>,
     /// The text that a handler gave along with its own questions.

@@ -67,9 +67,16 @@ impl States {
     /// The state is not one for this request, or an answer is none.
     pub(crate) fn resume(&self, context: &Context, params: &Params) -> Result<Rounds, RpcError> {
         let unknown = || RpcError::invalid_params(UNKNOWN);
+        let responses = params.input_responses().filter(|text| *text != "null");
+        if responses.is_some_and(|text| !text.starts_with('{')) {
+            return Err(RpcError::invalid_params(
+                "inputResponses must be an object: one answer under the key of each question",
+            ));
+        }
         let Some(sealed) = params.request_state() else {
-            // Answers to questions that nobody asked.
-            return Ok(Rounds::default());
+            let mut rounds = Rounds::default();
+            rounds.offered = responses.map(members).unwrap_or_default();
+            return Ok(rounds);
         };
         let sealed: String = serde_json::from_str(sealed).map_err(|_| unknown())?;
         let now = now();
@@ -81,13 +88,7 @@ impl States {
             text = self.long().get(handle, now).ok_or_else(unknown)?;
         }
         let (mut rounds, asked) = read(&text).ok_or_else(unknown)?;
-        let responses = params.input_responses().filter(|text| *text != "null");
         if let Some(text) = responses {
-            if !text.starts_with('{') {
-                return Err(RpcError::invalid_params(
-                    "inputResponses must be an object: one answer under the key of each question",
-                ));
-            }
             take_answers(params, text, &asked, &mut rounds)?;
         }
         Ok(rounds)
@@ -148,21 +149,23 @@ fn read(text: &[u8]) -> Option<(Rounds, HashMap<String, String>)> {
     let text = Raw::parse(text.to_vec().into(), &polyport_wire::Limits::default()).ok()?;
     let mut rounds = Rounds::default();
     let mut asked = HashMap::new();
-    let raws = |value: &str| {
-        let mut raws = HashMap::new();
-        splice::members(value, |key, value| {
-            raws.insert(key.to_owned(), Raw::trusted(value.to_owned()));
-        });
-        raws
-    };
     splice::members(text.as_str(), |key, value| match key {
-        "a" => rounds.answers = raws(value),
-        "s" => rounds.steps = raws(value),
+        "a" => rounds.answers = members(value),
+        "s" => rounds.steps = members(value),
         "q" => asked = serde_json::from_str(value).unwrap_or_default(),
         "x" => rounds.state = serde_json::from_str(value).ok(),
         _ => {}
     });
     Some((rounds, asked))
+}
+
+/// The members of an object, each a text of its own.
+fn members(object: &str) -> HashMap<String, Raw> {
+    let mut members = HashMap::new();
+    splice::members(object, |key, value| {
+        members.insert(key.to_owned(), Raw::trusted(value.to_owned()));
+    });
+    members
 }
 
 /// What a state is bound to: who asks, what, and with which parameters. The client may write them anew in another order.

@@ -299,7 +299,7 @@ async fn v_314_a_state_is_of_one_request() {
         ~ {"id":9,"error":{"code":-32602}}
         > {"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"requestState":"STATE","inputResponses":null,META}}
         ~ {"id":10,"result":{"resultType":"input_required","inputRequests":{"who":{}}}}
-        > {"jsonrpc":"2.0","id":11,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"inputResponses":{"who":{"action":"accept"}},META}}
+        > {"jsonrpc":"2.0","id":11,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"inputResponses":{"who":12345},META}}
         ~ {"id":11,"result":{"resultType":"input_required","inputRequests":{"who":{}}}}
         > {"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"requestState":"STATE","inputResponses":{"who":{"action":"accept"}},META}}
         ~ {"id":12,"result":{"resultType":"complete"}}
@@ -342,6 +342,21 @@ async fn a_state_ends_and_replicas_share_it() {
         let answer = second.receive().await.unwrap();
         assert_eq!(answer.get("result").is_some(), good, "{answer}");
     }
+}
+
+// req: Q-MODERN
+#[tokio::test(start_paused = true)]
+async fn a_client_may_know_what_will_be_asked() {
+    modern(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks who roots","inputResponses":{"who":{"action":"accept"},"zzz":{"action":"accept"}},META}}
+        ~ {"id":1,"result":{"resultType":"input_required","inputRequests":{"roots":{}}}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"asks who roots","requestState":"STATE","inputResponses":{"roots":{"roots":[]}},META}}
+        < {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","who":{"action":"accept"},"roots":{"roots":[]}}}
+        $
+    "#,
+    )
+    .await;
 }
 
 // req: Q-LONG
