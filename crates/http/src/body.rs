@@ -4,15 +4,15 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use polyport_rt::{CancelReason, Context};
+use tokio::time::{Sleep, sleep};
 
-use crate::exchange::Exchange;
+use crate::reader::Reader;
 
 /// The body of a response.
 pub struct Body(Kind);
@@ -29,24 +29,20 @@ impl Body {
         Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
     }
 
-    /// The events of an exchange. It begins with a comment, so that proxies pass on the head at once (BR-086).
+    /// What a reader gets. It begins with `opening`, or with a comment where there is nothing to say, so that proxies pass on
+    /// the head at once (BR-086).
     pub(crate) fn events(
-        exchange: Arc<Exchange>,
+        reader: Reader,
+        opening: Option<Bytes>,
         keep_alive: Duration,
-        on_close: Option<CancelOnDrop>,
+        on_close: OnClose,
     ) -> Self {
-        let first = exchange.take_events();
-        let begin = if first.0.is_none() {
-            Some(Bytes::from_static(b": open\n\n"))
-        } else {
-            first.0
-        };
         Self(Kind::Events(Box::new(Events {
-            exchange,
-            begin,
-            over: first.1,
+            reader,
+            opening: Some(opening.unwrap_or_default()),
+            over: false,
             keep_alive,
-            wait: None,
+            idle: None,
             on_close,
         })))
     }
@@ -62,46 +58,55 @@ impl fmt::Debug for Body {
 }
 
 struct Events {
-    exchange: Arc<Exchange>,
-    begin: Option<Bytes>,
+    // Dropped first: what is done on close looks whether somebody reads.
+    reader: Reader,
+    /// None: it has begun.
+    opening: Option<Bytes>,
     over: bool,
     keep_alive: Duration,
-    /// True: woken; false: nothing happened for the time of a keep-alive.
-    wait: Option<Pin<Box<dyn Future<Output = bool> + Send>>>,
-    on_close: Option<CancelOnDrop>,
+    /// Runs while nothing happens.
+    idle: Option<Pin<Box<Sleep>>>,
+    on_close: OnClose,
 }
 
 impl Events {
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
-        if let Some(begin) = self.begin.take() {
-            return Poll::Ready(Some(begin));
+        if let Some(opening) = self.opening.take() {
+            return Poll::Ready(Some(self.begin(opening)));
         }
-        while !self.over {
-            let (exchange, keep_alive) = (self.exchange.clone(), self.keep_alive);
-            let wait = self.wait.get_or_insert_with(|| {
-                Box::pin(async move {
-                    tokio::time::timeout(keep_alive, exchange.woken())
-                        .await
-                        .is_ok()
-                })
-            });
-            let Poll::Ready(woken) = wait.as_mut().poll(cx) else {
-                return Poll::Pending;
-            };
-            self.wait = None;
-            if !woken {
-                return Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")));
-            }
-            let (events, over) = self.exchange.take_events();
-            self.over = over;
-            if events.is_some() {
-                return Poll::Ready(events);
+        if !self.over {
+            match self.reader.poll(cx) {
+                Poll::Ready(None) => self.over = true,
+                Poll::Ready(events) => {
+                    self.idle = None;
+                    return Poll::Ready(events);
+                }
+                Poll::Pending => return self.poll_idle(cx),
             }
         }
-        if let Some(guard) = self.on_close.take() {
-            guard.disarm();
-        }
+        self.on_close.disarm();
         Poll::Ready(None)
+    }
+
+    fn begin(&mut self, opening: Bytes) -> Bytes {
+        let (first, over) = self.reader.take();
+        self.over = over;
+        match first {
+            Some(first) if opening.is_empty() => first,
+            Some(first) => [opening, first].concat().into(),
+            None if opening.is_empty() => Bytes::from_static(b": open\n\n"),
+            None => opening,
+        }
+    }
+
+    fn poll_idle(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
+        let keep_alive = self.keep_alive;
+        let idle = self.idle.get_or_insert_with(|| Box::pin(sleep(keep_alive)));
+        if idle.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.idle = None;
+        Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")))
     }
 }
 
@@ -134,23 +139,33 @@ impl http_body::Body for Body {
     }
 }
 
-/// Cancels a call when dropped: its client has closed the response, where that means so.
-pub(crate) struct CancelOnDrop(Option<Context>);
+/// What happens when a response is closed before its end; for a call, where that means its cancel.
+pub(crate) enum OnClose {
+    Nothing,
+    Cancel(Context),
+    /// Something of the session, also at the end.
+    Do(Option<Box<dyn FnOnce() + Send>>),
+}
 
-impl CancelOnDrop {
-    pub(crate) fn new(context: Context) -> Self {
-        Self(Some(context))
-    }
-
-    pub(crate) fn disarm(mut self) {
-        self.0 = None;
+impl OnClose {
+    /// The call has ended.
+    pub(crate) fn disarm(&mut self) {
+        if matches!(self, Self::Cancel(_)) {
+            *self = Self::Nothing;
+        }
     }
 }
 
-impl Drop for CancelOnDrop {
+impl Drop for OnClose {
     fn drop(&mut self) {
-        if let Some(context) = self.0.take() {
-            context.cancel(CancelReason::Disconnected);
+        match self {
+            Self::Nothing => {}
+            Self::Cancel(context) => context.cancel(CancelReason::Disconnected),
+            Self::Do(close) => {
+                if let Some(close) = close.take() {
+                    close();
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`endpoint`]: one request in, one response out; its `legacy` half holds the sessions.
-//! - `exchange`: what one POST or GET still has to say; `body`: that as an HTTP body.
+//! - `exchange`: what one stream still has to say; `outlet`: how calls speak into it; `reader`: who takes it; `body`: that as an HTTP body; `store`: what is kept.
 //! - [`serve`]: listener, connections, drain.
 //! - [`authorize`]: the hook that says who asks.
 
@@ -11,11 +11,14 @@ mod body;
 mod collect;
 pub mod endpoint;
 mod exchange;
+mod outlet;
 mod patient;
+mod reader;
 mod respond;
 pub mod serve;
+mod store;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::Body;
-pub use endpoint::{Config, Endpoint};
+pub use endpoint::{Config, Endpoint, Pair};
 pub use serve::{Bound, ListenError, bind};

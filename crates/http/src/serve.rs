@@ -122,8 +122,9 @@ impl Bound {
             }
         }
         drop(self.listener);
-        self.endpoint.close_streams();
         let service = &self.endpoint.0.service;
+        service.bus.end();
+        self.endpoint.close_streams();
         let calls = async {
             while connections.join_next().await.is_some() {}
             // A legacy call goes on without its connection.
@@ -163,6 +164,7 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
     // Without it, small answers wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let limits = &endpoint.0.service.limits;
+    notice_death(&stream, limits.response_write);
     let patience = limits.request_read;
     let io = TokioIo::new(Patient::new(stream, patience, limits.response_write));
     let service = service_fn(move |request| {
@@ -204,6 +206,20 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
         tracing::debug!(%error, "connection ended");
     }
 }
+
+/// Ends a connection whose peer confirms nothing for so long: one that has vanished without a word. What is written to an idle
+/// stream fits into the system's buffers, so that writing alone would not notice it for a quarter of an hour.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn notice_death(stream: &TcpStream, patience: Duration) {
+    let set = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(patience));
+    if let Err(error) = set {
+        tracing::debug!(%error, "no bound on unconfirmed bytes");
+    }
+}
+
+/// Elsewhere the system decides.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn notice_death(_stream: &TcpStream, _patience: Duration) {}
 
 impl Endpoint {
     /// Ends the streams that no call holds open.

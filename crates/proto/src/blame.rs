@@ -90,6 +90,16 @@ pub enum Blame {
     TooManySessions,
     /// No room for another stream of this session.
     TooManyStreams,
+    /// `Last-Event-ID` names no event that this session has had.
+    EventUnknown,
+    /// `Last-Event-ID` names an event, and what followed it is no longer kept.
+    EventsLost,
+    /// A message without the session that the `endpoint` event names (2024-11-05, basic/transports, HTTP with SSE).
+    PairMissing,
+    /// The session that a message names is not there, or no longer; or is somebody else's.
+    PairUnknown,
+    /// The client does not read the stream on which its answers wait.
+    TooMuchUnread,
     /// `Host` is missing, doubled, malformed or not one of ours (DNS rebinding).
     HostForbidden,
     /// `Origin` is present and not allowed.
@@ -140,14 +150,18 @@ impl Blame {
     /// The HTTP status that goes with it.
     pub fn status(&self) -> u16 {
         match self {
-            Self::UnknownMethod(_) | Self::SessionUnknown => 404,
+            Self::UnknownMethod(_) | Self::SessionUnknown | Self::PairUnknown => 404,
             Self::HostForbidden | Self::OriginForbidden => 403,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
             Self::TooManyStreams => 409,
+            Self::EventsLost => 410,
             Self::TooLong { .. } => 413,
             Self::MediaType => 415,
-            Self::TooManyBytes | Self::TooManyCalls { .. } | Self::TooManySessions => 503,
+            Self::TooManyBytes
+            | Self::TooManyCalls { .. }
+            | Self::TooManySessions
+            | Self::TooMuchUnread => 503,
             _ => 400,
         }
     }
@@ -220,6 +234,13 @@ impl fmt::Display for Blame {
             Self::SessionUnknown => f.write_str("No such session: send initialize without Mcp-Session-Id to begin a new one"),
             Self::TooManySessions => f.write_str("Too many sessions: end one with DELETE, or retry later"),
             Self::TooManyStreams => f.write_str("Too many streams of this session: close one"),
+            Self::EventUnknown => f.write_str("Last-Event-ID names no event of this session: leave it out to begin a new stream"),
+            Self::EventsLost => f.write_str(
+                "What followed Last-Event-ID is no longer kept: leave it out to begin a new stream, and ask again for what is missing",
+            ),
+            Self::PairMissing => f.write_str("sessionId is missing: open the event stream with GET, and post to what its endpoint event names"),
+            Self::PairUnknown => f.write_str("No such session: open the event stream with GET to begin a new one"),
+            Self::TooMuchUnread => f.write_str("Too much waits on the event stream: read it, then retry"),
             Self::HostForbidden => f.write_str("Host is not one that this server answers to (see --allow-host)"),
             Self::OriginForbidden => f.write_str("Origin is not allowed (see --allow-origin)"),
             Self::MethodNotAllowed => f.write_str("HTTP method not allowed here"),

@@ -33,6 +33,21 @@ pub struct Limits {
     pub session_opening: Duration,
     /// Streams that one legacy session may hold open with GET. Defaults to 4; one more is refused with 409.
     pub streams_per_session: usize,
+    /// Events that a stream of a legacy session keeps for a client that takes it up again with `Last-Event-ID`. Defaults to 256;
+    /// older ones are gone, and asking for what followed them is answered 410.
+    pub replay_events: usize,
+    /// Bytes of these events. Defaults to 1 MiB; as above. The last event of a stream is kept however long it is.
+    pub replay_bytes: usize,
+    /// Streams of one session that are kept when no client reads them and no call fills them. Defaults to 16; the oldest makes room.
+    pub replay_streams: usize,
+    /// How long such a stream keeps its events. Defaults to 5 minutes; then they are gone.
+    pub replay_time: Duration,
+    /// Bytes of events kept for all clients, with those that wait for one. Defaults to 256 MiB; beyond, nothing written is kept, and
+    /// what nobody waits for is left out.
+    pub replay_bytes_in_all: usize,
+    /// How long a call may be silent before its answer becomes a stream, where a stream can be taken up again from its beginning.
+    /// Defaults to 2 seconds; elsewhere it is `keep_alive`.
+    pub stream_after: Duration,
     /// Messages waiting to be written to one peer. Defaults to 256; beyond, progress and logs are left out, answers are not.
     pub queue_messages: usize,
     /// Bytes waiting to be written to one peer. Defaults to 4 MiB; as above.
@@ -58,7 +73,8 @@ pub struct Limits {
     pub drain: Duration,
     /// How long a client may take to send the head, and then the body, of an HTTP request. Defaults to 30 seconds each; then 408 or an end.
     pub request_read: Duration,
-    /// How long a client may take nothing of what is written to it over HTTP. Defaults to 60 seconds; then its connection ends.
+    /// How long a client may take nothing of what is written to it over HTTP, or (on Linux) confirm none of it. Defaults to 60
+    /// seconds; then its connection ends.
     pub response_write: Duration,
     /// HTTP connections open at once. Defaults to 4,096; more wait to be accepted.
     pub connections: usize,
@@ -81,6 +97,12 @@ impl Default for Limits {
             session_life: Duration::from_secs(24 * 60 * 60),
             session_opening: Duration::from_secs(60),
             streams_per_session: 4,
+            replay_events: 256,
+            replay_bytes: 1 << 20,
+            replay_streams: 16,
+            replay_time: Duration::from_secs(5 * 60),
+            replay_bytes_in_all: 256 << 20,
+            stream_after: Duration::from_secs(2),
             queue_messages: 256,
             queue_bytes: 4 << 20,
             questions_per_session: 64,

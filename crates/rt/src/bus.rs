@@ -383,7 +383,13 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        lock(&self.bus.0.listeners).remove(&self.id);
+        {
+            let mut listeners = lock(&self.bus.0.listeners);
+            listeners.remove(&self.id);
+            if listeners.capacity() > 64 && listeners.len() < listeners.capacity() / 8 {
+                listeners.shrink_to_fit();
+            }
+        }
         let uris = std::mem::take(&mut lock(&self.state).wants.uris);
         for uri in uris {
             self.bus.interested(&uri, false);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_model::Level;
@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::bus::{Alert, Listener};
 use crate::question::Asked;
+use crate::revocation::Revocation;
 use crate::rounds::Rounds;
 use crate::said::{Said, log_message, notification, number};
 
@@ -45,6 +46,13 @@ pub trait Outlet: Alert {
     /// # Errors
     /// There is no room; the message comes back.
     fn note(&self, context: &Context, message: Vec<u8>) -> Result<(), Vec<u8>>;
+
+    /// Ends the stream of this call early; the client is asked to come back for the rest after `retry`. False: nothing changes,
+    /// because there is no such stream here, or nobody could come back to it.
+    fn release(&self, context: &Context, retry: Duration) -> bool {
+        let _ = (context, retry);
+        false
+    }
 
     /// The name of the transport, for our own log.
     fn transport(&self) -> &'static str;
@@ -107,8 +115,8 @@ struct Inner {
     outlet: Arc<dyn Outlet>,
     /// [`RUNNING`], [`OVER`], or 2 and more: cancelled, with the reason.
     state: AtomicU8,
-    /// Nothing of this call may be sent any more, even if it has ended.
-    revoked: AtomicBool,
+    /// Nothing of this call may be sent any more, even if it has ended. Made when somebody must know.
+    revoked: OnceLock<Revocation>,
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
@@ -128,7 +136,7 @@ impl Context {
             envelope: admitted.envelope,
             outlet,
             state: AtomicU8::new(RUNNING),
-            revoked: AtomicBool::new(false),
+            revoked: OnceLock::new(),
             cancelled: Notify::new(),
             said: Mutex::new(None),
             rounds: Mutex::new(None),
@@ -284,7 +292,7 @@ impl Context {
     /// Ends the wish for this call; nothing of it is sent any more, not even what it has said already.
     pub fn cancel(&self, reason: CancelReason) {
         let said = self.said();
-        self.0.revoked.store(true, Ordering::Release);
+        self.revocation().revoke();
         let code = 2 + reason as u8;
         let changed = self
             .0
@@ -299,7 +307,20 @@ impl Context {
 
     /// Was it cancelled, be it after its end? Then what waits to be sent for it is left out.
     pub fn is_revoked(&self) -> bool {
-        self.0.revoked.load(Ordering::Acquire)
+        self.0.revoked.get().is_some_and(Revocation::is_revoked)
+    }
+
+    /// The same for whoever keeps what the call has said.
+    pub fn revocation(&self) -> Revocation {
+        self.0.revoked.get_or_init(Revocation::default).clone()
+    }
+
+    /// Ends the stream on which the client waits for this call, which goes on: the client comes back for the rest after `retry`.
+    ///
+    /// Only over HTTP, in revisions whose streams may be left like this (2025-11-25, basic/transports), and for clients that
+    /// take streams. False: nothing changes.
+    pub fn release(&self, retry: Duration) -> bool {
+        self.state_code() == RUNNING && self.0.outlet.release(self, retry)
     }
 
     /// Ends what may be said: whatever comes later is left out. Gives back what was held back and goes before the result.
@@ -323,7 +344,7 @@ impl Context {
     }
 
     /// Are both the surroundings of one call?
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

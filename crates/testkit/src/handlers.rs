@@ -38,6 +38,11 @@ impl Seen {
         subjects.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Lets go of who asked, for tests that measure memory.
+    pub fn forget(&self) {
+        *self.subjects.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+    }
+
     fn note(&self, context: &Context) {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let subject = context.envelope().principal();
@@ -105,6 +110,11 @@ impl Puppet {
             "logs" => cx.log(Level::Info, Some("puppet"), "{\"n\":1}"),
             "ten logs" => {
                 (0..10).for_each(|n| cx.log(Level::Info, Some("puppet"), &format!("{{\"n\":{n}}}")))
+            }
+            "releases" => {
+                if !cx.release(Duration::from_secs(3)) {
+                    return Some(Outcome::Complete(Raw::from_static("{\"released\":false}")));
+                }
             }
             "tidy" => {
                 cx.cancelled().await;

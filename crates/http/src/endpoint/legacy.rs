@@ -7,18 +7,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use polyport_proto::http::headers::{Accepts, SESSION_ID};
-use polyport_proto::http::{Refusal, SessionId, Sessions};
-use polyport_proto::peer::wants_reply;
-use polyport_proto::{
-    Blame, ClientFacts, Outcome, Peer, Principal, Receipt, Remembered, Revision, Turn,
-};
-use polyport_rt::run::{Begun, begin};
-use polyport_rt::{Call, CancelReason};
-use polyport_wire::{Kind, Malformed, Message, Raw};
+use polyport_proto::http::{EventId, Refusal, SessionId, Sessions};
+use polyport_proto::{Blame, ClientFacts, Peer, Principal, Remembered, Revision, Turn};
+use polyport_rt::CancelReason;
+use polyport_wire::{Kind, Message, Raw};
 
 use super::Endpoint;
-use super::session::{Running, Session};
-use crate::body::Body;
+use super::session::{Conversation, Session};
+use super::take::Taken;
+use crate::body::{Body, OnClose};
 use crate::exchange::Exchange;
 use crate::respond;
 
@@ -33,7 +30,7 @@ impl Endpoint {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the sessions whose time is over.
+    /// Ends the sessions whose time is over, and what is kept of streams for too long.
     pub(crate) fn sweep(&self) {
         let now = self.0.clock.now();
         {
@@ -43,9 +40,16 @@ impl Endpoint {
             }
             *swept = now;
         }
-        let gone = self.lock_sessions().expire(now);
+        let (gone, left) = {
+            let mut sessions = self.lock_sessions();
+            let gone = sessions.expire(now);
+            (gone, sessions.iter().cloned().collect::<Vec<_>>())
+        };
         for session in gone {
             session.end(CancelReason::Disconnected);
+        }
+        for session in left {
+            session.tidy(now);
         }
     }
 
@@ -60,12 +64,22 @@ impl Endpoint {
             (None, _) => return Err(Blame::SessionMissing),
             _ => return Err(Blame::SessionUnknown),
         };
-        let session =
-            self.lock_sessions()
-                .touch(&id, principal.map(AsRef::as_ref), self.0.clock.now());
+        let session = self.touch(&id, principal);
         session
+            .filter(|session| !session.is_pair())
             .map(|session| (id, session))
             .ok_or(Blame::SessionUnknown)
+    }
+
+    /// The session of that id, if it is alive and theirs.
+    pub(crate) fn touch(
+        &self,
+        id: &SessionId,
+        principal: Option<&Arc<Principal>>,
+    ) -> Option<Arc<Session>> {
+        let now = self.0.clock.now();
+        self.lock_sessions()
+            .touch(id, principal.map(AsRef::as_ref), now)
     }
 
     /// `initialize`: a session is made only when it has succeeded.
@@ -76,7 +90,7 @@ impl Endpoint {
         principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         self.sweep();
-        let mut peer = Peer::<Running, ()>::new(self.0.service.speaks, &self.0.service.limits);
+        let mut peer = Conversation::new(self.0.service.speaks, &self.0.service.limits);
         let mut text = Vec::new();
         let (receipt, mut admitted) = match peer.handle(Ok(message), None, &mut text) {
             Turn::Call(receipt, admitted) => (receipt, admitted),
@@ -94,22 +108,38 @@ impl Endpoint {
         if peer.session().is_none() {
             return Ok(respond::reply(200, text, accepts));
         }
-        let mut random = [0; 16];
-        if let Err(error) = polyport_rt::random::fill(&mut random) {
-            tracing::error!(%error, "no randomness for a session id");
+        let session = Arc::new(Session::new(peer, &self.0.store));
+        session.listen_to(&self.0.service.bus);
+        let opened = self.open(principal, session);
+        let Some(id) = opened.map_err(|blame| Refusal::new(&blame, Some(receipt.id)))? else {
             return Ok(respond::empty(500));
-        }
-        let id = SessionId::new(random);
-        let session = Arc::new(Session::new(peer));
-        let opened = self
-            .lock_sessions()
-            .open(id, principal, session, self.0.clock.now());
-        let gone = opened.map_err(|blame| Refusal::new(&blame, Some(receipt.id)))?;
-        gone.iter()
-            .for_each(|session| _ = session.end(CancelReason::Disconnected));
+        };
         let mut response = respond::reply(200, text, accepts);
         response.headers_mut().insert(SESSION_ID, id.header());
         Ok(response)
+    }
+
+    /// Gives a session its id. None: that cannot be had.
+    ///
+    /// # Errors
+    /// There are as many as there may be.
+    pub(crate) fn open(
+        &self,
+        principal: Option<Arc<Principal>>,
+        session: Arc<Session>,
+    ) -> Result<Option<SessionId>, Blame> {
+        let mut random = [0; 16];
+        if let Err(error) = polyport_rt::random::fill(&mut random) {
+            tracing::error!(%error, "no randomness for a session id");
+            return Ok(None);
+        }
+        let id = SessionId::new(random);
+        let now = self.0.clock.now();
+        let gone = self.lock_sessions().open(id, principal, session, now)?;
+        for session in gone {
+            session.end(CancelReason::Disconnected);
+        }
+        Ok(Some(id))
     }
 
     /// A message of a session.
@@ -138,10 +168,10 @@ impl Endpoint {
         principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         let (key, session) = self.session(headers, principal.as_ref())?;
-        let batch = self.begin_batch(&session, parts, accepts, principal.as_ref())?;
+        let batch = self.begin_batch(&session, parts, accepts.sse, principal.as_ref())?;
         self.note_initialized(&key, &session);
         Ok(match batch {
-            Some(exchange) => self.respond(exchange, accepts, None).await,
+            Some(exchange) => self.respond_in(&session, exchange, accepts).await,
             None => respond::empty(202),
         })
     }
@@ -157,7 +187,8 @@ impl Endpoint {
         let is_opening = message.kind() == Kind::Request && message.method() == "initialize";
         let session = if is_opening {
             let service = &self.0.service;
-            Arc::new(Session::new(Peer::new(service.speaks, &service.limits)))
+            let peer = Peer::new(service.speaks, &service.limits);
+            Arc::new(Session::passing(peer, &self.0.store))
         } else {
             self.passing(revision)
         };
@@ -174,8 +205,8 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         let session = self.passing(revision);
         Ok(
-            match self.begin_batch(&session, parts, accepts, principal.as_ref())? {
-                Some(exchange) => self.respond(exchange, accepts, None).await,
+            match self.begin_batch(&session, parts, accepts.sse, principal.as_ref())? {
+                Some(exchange) => self.respond_in(&session, exchange, accepts).await,
                 None => respond::empty(202),
             },
         )
@@ -189,14 +220,11 @@ impl Endpoint {
             capabilities: Raw::from_static("{}"),
         };
         let remembered = Arc::new(Remembered::new(revision, client));
-        Arc::new(Session::new(Peer::resumed(
-            service.speaks,
-            &service.limits,
-            remembered,
-        )))
+        let peer = Peer::resumed(service.speaks, &service.limits, remembered);
+        Arc::new(Session::passing(peer, &self.0.store))
     }
 
-    fn note_initialized(&self, key: &SessionId, session: &Session) {
+    pub(crate) fn note_initialized(&self, key: &SessionId, session: &Session) {
         let initialized = session.peer().is_initialized();
         if initialized {
             self.lock_sessions().set_initialized(key);
@@ -210,153 +238,55 @@ impl Endpoint {
         accepts: Accepts,
         principal: Option<Arc<Principal>>,
     ) -> Response<Body> {
-        let exchange = Arc::new(Exchange::new(&self.0.service.limits, 1, accepts.sse));
+        let exchange = session.exchange(1, accepts.sse);
         let mut text = Vec::new();
         match self.take(session, Ok(message), None, &exchange, principal, &mut text) {
-            Taken::Running => self.respond(exchange, accepts, None).await,
-            Taken::Answered(status) => respond::reply(status, text, accepts),
+            Taken::Running => self.respond_in(session, exchange, accepts).await,
+            Taken::Answered(blame) => {
+                let status = blame.as_ref().map_or(200, Blame::session_status);
+                respond::reply(status, text, accepts)
+            }
             Taken::Accepted => respond::empty(202),
         }
     }
 
-    /// Begins all calls of a batch; one exchange gathers them. None: nothing in it wants a reply.
-    fn begin_batch(
+    async fn respond_in(
         &self,
         session: &Arc<Session>,
-        parts: Vec<Bytes>,
+        exchange: Arc<Exchange>,
         accepts: Accepts,
-        principal: Option<&Arc<Principal>>,
-    ) -> Result<Option<Arc<Exchange>>, Blame> {
-        let limits = &self.0.service.limits;
-        let messages: Vec<_> = parts
-            .into_iter()
-            .map(|part| Message::parse(part, &limits.json))
-            .collect();
-        let replies = messages.iter().filter(|m| wants_reply(m)).count();
-        let batch = session.peer().open_batch(replies)?;
-        let exchange = Arc::new(Exchange::new(limits, replies, accepts.sse));
-        for message in messages {
-            let part = batch.filter(|_| wants_reply(&message));
-            let mut text = Vec::new();
-            let taken = self.take(
-                session,
-                message,
-                part,
-                &exchange,
-                principal.cloned(),
-                &mut text,
-            );
-            if matches!(taken, Taken::Answered(_)) {
-                exchange.end_part(text);
-            }
-        }
-        Ok((replies > 0).then_some(exchange))
+    ) -> Response<Body> {
+        self.respond(exchange, accepts, OnClose::Nothing, |exchange| {
+            session.begin_stream(exchange);
+        })
+        .await
     }
 
-    /// Hands a message to its session and begins the call that it asks for.
-    fn take(
-        &self,
-        session: &Arc<Session>,
-        message: Result<Message, Malformed>,
-        batch: Option<u32>,
-        exchange: &Arc<Exchange>,
-        principal: Option<Arc<Principal>>,
-        text: &mut Vec<u8>,
-    ) -> Taken {
-        let service = &self.0.service;
-        let mut peer = session.peer();
-        match peer.handle(message, batch, text) {
-            Turn::Call(receipt, mut admitted) => {
-                if let Err(blame) = service.check_room() {
-                    peer.answer(&receipt, &Outcome::Failed(blame.error()), text);
-                    return Taken::Answered(blame.session_status());
-                }
-                admitted.envelope = admitted.envelope.with_principal(principal);
-                let call = Call::new(admitted, exchange.clone());
-                // Kept before it is begun: another request of the same id may be under way on another connection.
-                peer.track(
-                    receipt.clone(),
-                    Running {
-                        context: call.context.clone(),
-                        exchange: exchange.clone(),
-                    },
-                );
-                drop(peer);
-                self.begin(session, receipt, call, exchange);
-                Taken::Running
-            }
-            Turn::Reply(blame) => {
-                Taken::Answered(blame.as_ref().map_or(200, Blame::session_status))
-            }
-            Turn::Cancel(call) => {
-                // Under the lock: whoever ends a call looks there whether it was cancelled.
-                call.context.cancel(CancelReason::Client);
-                if !text.is_empty() {
-                    // It was the last one of its batch, whose other answers are whole now.
-                    call.exchange.put(std::mem::take(text));
-                }
-                Taken::Accepted
-            }
-            // Nothing was asked: an answer is none.
-            Turn::Answer((), _) => Taken::Accepted,
-            Turn::Notice(notice) => {
-                drop(peer);
-                service.notice(notice);
-                Taken::Accepted
-            }
-            Turn::Nothing(blame) => {
-                if let Some(blame) = blame {
-                    tracing::debug!(%blame, "message ignored");
-                }
-                Taken::Accepted
-            }
-        }
-    }
-
-    fn begin(
-        &self,
-        session: &Arc<Session>,
-        receipt: Receipt,
-        call: Call,
-        exchange: &Arc<Exchange>,
-    ) {
-        let service = &self.0.service;
-        let context = call.context.clone();
-        let (session, exchange) = (session.clone(), exchange.clone());
-        let finish = move |outcome: Option<Outcome>| {
-            let mut text = Vec::new();
-            if let Some(outcome) = outcome {
-                let mut peer = session.peer();
-                // The id of a cancelled call may belong to another one by now.
-                if !context.is_revoked() {
-                    peer.finish(&receipt.id, &outcome, &mut text);
-                }
-            }
-            exchange.end(&context, 200, text);
-        };
-        match begin(service, call) {
-            Begun::Ready(outcome) => finish(Some(outcome)),
-            Begun::Pending(running) => running.spawn(service, finish),
-        }
-    }
-
-    /// GET: a stream for what belongs to no request.
+    /// GET: a stream for what belongs to no request, or the rest of one whose connection broke.
     pub(crate) fn listen(
         &self,
         headers: &HeaderMap,
         principal: Option<&Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal> {
         let (_, session) = self.session(headers, principal)?;
-        let limits = &self.0.service.limits;
-        let exchange = Arc::new(Exchange::new(limits, 1, true));
-        if !session.add_stream(&exchange, limits.streams_per_session) {
-            return Err(Blame::TooManyStreams.into());
-        }
-        Ok(respond::events(Body::events(
-            exchange,
-            limits.keep_alive,
-            None,
-        )))
+        let last = if session.is_resumable() {
+            EventId::last(headers)?
+        } else {
+            None
+        };
+        let Some(reader) = session.listen(last)? else {
+            // WHATWG HTML, server-sent events: this tells a client not to come back.
+            return Ok(respond::empty(204));
+        };
+        let exchange = reader.exchange().clone();
+        let on_close = if exchange.is_general() {
+            OnClose::Do(Some(Box::new(move || session.left(&exchange))))
+        } else {
+            OnClose::Nothing
+        };
+        let (priming, keep_alive) = (reader.priming(), self.0.service.limits.keep_alive);
+        let body = Body::events(reader, priming, keep_alive, on_close);
+        Ok(respond::events(body))
     }
 
     /// DELETE: the end of a session.
@@ -370,14 +300,4 @@ impl Endpoint {
         session.end(CancelReason::Client);
         Ok(respond::empty(204))
     }
-}
-
-/// What became of a message.
-enum Taken {
-    /// A call has begun, perhaps ended; the exchange has it.
-    Running,
-    /// The reply is in the text.
-    Answered(u16),
-    /// Nothing to say.
-    Accepted,
 }

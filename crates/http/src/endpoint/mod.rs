@@ -10,23 +10,30 @@ use http::{HeaderMap, Request, Response, request};
 use http_body::Body as HttpBody;
 use polyport_proto::http::classify::Endpoint as Rules;
 use polyport_proto::http::headers::Accepts;
-use polyport_proto::http::{Guard, Head, Mirror, Refusal, Route, Sessions, Verb};
+use polyport_proto::http::{Guard, Head, Mirror, PairPath, Refusal, Route, Sessions, Verb};
 use polyport_proto::revision::modern;
 use polyport_proto::revision::seal::seal;
-use polyport_proto::{Admitted, Outcome, Principal, Receipt, RpcError};
+use polyport_proto::{Admitted, Blame, Era, Outcome, Principal, Receipt, Revisions, RpcError};
 use polyport_rt::run::{Begun, begin};
 use polyport_rt::{Call, Clock, Context, Service};
 use tokio::sync::oneshot;
 
 use crate::authorize::Authorize;
-use crate::body::{Body, CancelOnDrop};
-use crate::collect::{Budget, Unread, collect};
-use crate::exchange::{Answer, Exchange, First};
+use crate::body::{Body, OnClose};
+use crate::collect::{Budget, Collected, Unread, collect};
+use crate::exchange::{Answer, Exchange};
+use crate::reader::{First, Reader};
 use crate::respond;
+use crate::store::Store;
 use session::Session;
 
 mod legacy;
+mod pair;
 mod session;
+mod streams;
+mod take;
+
+pub use pair::Pair;
 
 /// How an endpoint is reached.
 #[derive(Clone)]
@@ -37,6 +44,9 @@ pub struct Config {
     pub guard: Guard,
     /// Legacy clients get sessions. Defaults to true; without, each of their requests stands alone.
     pub sessions: bool,
+    /// The two paths of HTTP with SSE, the transport of the first revision. Defaults to `/sse` and `/messages`; none: it is not
+    /// served. Nor is it without sessions, or where no legacy revision is spoken.
+    pub pair: Option<Pair>,
     /// Who asks. Defaults to nobody: then the endpoint binds to loopback only.
     pub authorize: Option<Arc<dyn Authorize>>,
 }
@@ -47,6 +57,7 @@ impl Default for Config {
             path: "/mcp".to_owned(),
             guard: Guard::loopback(),
             sessions: true,
+            pair: Some(Pair::default()),
             authorize: None,
         }
     }
@@ -58,6 +69,7 @@ impl fmt::Debug for Config {
             .field("path", &self.path)
             .field("guard", &self.guard)
             .field("sessions", &self.sessions)
+            .field("pair", &self.pair)
             .field("authorize", &self.authorize.is_some())
             .finish()
     }
@@ -71,8 +83,10 @@ pub(crate) struct Inner {
     pub(crate) service: Service,
     pub(crate) rules: Rules,
     path: String,
+    pair: Option<Pair>,
     authorize: Option<Arc<dyn Authorize>>,
     budget: Budget,
+    store: Arc<Store>,
     pub(crate) sessions: Mutex<Sessions<Arc<Session>>>,
     pub(crate) clock: Clock,
     pub(crate) swept: Mutex<Duration>,
@@ -100,13 +114,18 @@ impl Endpoint {
             limits,
         };
         let path = config.path.trim_end_matches('/').to_owned();
+        let is_served = rules.sessions && rules.speaks.only(Era::Legacy) != Revisions::NONE;
+        let pair = config.pair.filter(|_| is_served).map(Pair::trimmed);
         let clock = Clock::start();
+        let store = Arc::new(Store::new(&service.limits));
         Self(Arc::new(Inner {
             service,
             rules,
             path,
+            pair,
             authorize: config.authorize,
             budget,
+            store,
             sessions,
             clock,
             swept: Mutex::default(),
@@ -128,6 +147,11 @@ impl Endpoint {
         self.lock_sessions().len()
     }
 
+    /// Bytes of events that wait for legacy clients, or are kept in case they missed them.
+    pub fn kept_bytes(&self) -> usize {
+        self.0.store.used()
+    }
+
     /// Answers one request.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
@@ -136,14 +160,7 @@ impl Endpoint {
         let (head, body) = request.into_parts();
         match self.answer(&head, body).await {
             Ok(response) => response,
-            Err(refusal) => respond::refusal(
-                &refusal,
-                if self.0.rules.sessions {
-                    "GET, POST, DELETE"
-                } else {
-                    "POST"
-                },
-            ),
+            Err(refusal) => respond::refusal(&refusal, self.allowed(head.uri.path())),
         }
     }
 
@@ -153,6 +170,9 @@ impl Endpoint {
     {
         let path = head.uri.path();
         if path.strip_suffix('/').unwrap_or(path) != self.0.path {
+            if let Some(path) = self.pair_path(path) {
+                return self.answer_pair(path, head, body).await;
+            }
             self.0.rules.guard.check(&head.uri, &head.headers)?;
             return Ok(respond::empty(404));
         }
@@ -161,26 +181,54 @@ impl Endpoint {
             uri: &head.uri,
             headers: &head.headers,
         })?;
-        let principal = match &self.0.authorize {
-            None => None,
-            Some(authorize) => match authorize.authorize(&head.headers).await {
-                Ok(principal) => Some(principal),
-                Err(challenge) => return Ok(respond::challenge(&challenge)),
-            },
+        let principal = match self.who_asks(&head.headers).await {
+            Ok(principal) => principal,
+            Err(challenge) => return Ok(challenge),
         };
         let accepts = match verb {
             Verb::Post(accepts) => accepts,
             Verb::Listen => return self.listen(&head.headers, principal.as_ref()),
             Verb::Delete => return self.delete(&head.headers, principal.as_ref()),
         };
-        let body = match collect(body, &self.0.rules.limits, &self.0.budget).await {
+        let body = match self.read(body).await? {
             Ok(body) => body,
-            Err(Unread::Refused(blame)) => return Err(blame.into()),
-            Err(Unread::TimedOut) => return Ok(respond::empty(408)),
-            Err(Unread::Gone) => return Ok(respond::empty(400)),
+            Err(response) => return Ok(response),
         };
         self.route(&head.headers, body.bytes.clone(), accepts, principal)
             .await
+    }
+
+    /// What the request may do on this path.
+    fn allowed(&self, path: &str) -> &'static str {
+        match self.pair_path(path) {
+            Some(PairPath::Stream) => "GET",
+            None if self.0.rules.sessions => "GET, POST, DELETE",
+            Some(PairPath::Messages) | None => "POST",
+        }
+    }
+
+    async fn who_asks(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<Principal>>, Response<Body>> {
+        let Some(authorize) = &self.0.authorize else {
+            return Ok(None);
+        };
+        let proven = authorize.authorize(headers).await;
+        proven.map(Some).map_err(|c| respond::challenge(&c))
+    }
+
+    /// The body; inside, what to answer where there is none and nobody to blame.
+    async fn read<B>(&self, body: B) -> Result<Result<Collected, Response<Body>>, Blame>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        match collect(body, &self.0.rules.limits, &self.0.budget).await {
+            Ok(body) => Ok(Ok(body)),
+            Err(Unread::Refused(blame)) => Err(blame),
+            Err(Unread::TimedOut) => Ok(Err(respond::empty(408))),
+            Err(Unread::Gone) => Ok(Err(respond::empty(400))),
+        }
     }
 
     async fn route(
@@ -244,10 +292,16 @@ impl Endpoint {
         accepts: Accepts,
     ) -> Response<Body> {
         let service = &self.0.service;
-        if let Err(blame) = service.check_room() {
+        let refused = if !accepts.sse && receipt.method == "subscriptions/listen" {
+            // All that it comes to is a stream.
+            Err(Blame::NotAcceptable)
+        } else {
+            service.check_room()
+        };
+        if let Err(blame) = refused {
             return respond::refusal(&Refusal::new(&blame, Some(receipt.id)), "");
         }
-        let exchange = Arc::new(Exchange::new(&service.limits, 1, accepts.sse));
+        let exchange = Arc::new(Exchange::calls(&service.limits, 1, accepts.sse));
         let call = Call::new(admitted, exchange.clone());
         let context = call.context.clone();
         match begin(service, call) {
@@ -255,10 +309,11 @@ impl Endpoint {
                 let mut text = Vec::new();
                 seal(&receipt, &outcome, service.speaks, &mut text);
                 exchange.end(&context, modern::status(&outcome), text);
-                self.respond(exchange, accepts, None).await
+                let nothing = OnClose::Nothing;
+                self.respond(exchange, accepts, nothing, begin_stream).await
             }
             Begun::Pending(running) => {
-                let guard = CancelOnDrop::new(context.clone());
+                let guard = OnClose::Cancel(context.clone());
                 let (ended, speaks) = (exchange.clone(), service.speaks);
                 running.spawn(service, move |outcome| {
                     let mut text = Vec::new();
@@ -267,25 +322,32 @@ impl Endpoint {
                     }
                     ended.end(&context, outcome.as_ref().map_or(200, modern::status), text);
                 });
-                self.respond(exchange, accepts, Some(guard)).await
+                self.respond(exchange, accepts, guard, begin_stream).await
             }
         }
     }
 
-    /// Waits until it is clear whether this is one answer or a stream. A call that stays silent becomes a stream when a proxy
-    /// might lose patience.
+    /// Waits until it is clear whether this is one answer or a stream, which then is begun. A call that stays silent becomes a
+    /// stream when a proxy might lose patience, or sooner where a client could come back to it.
     pub(crate) async fn respond(
         &self,
         exchange: Arc<Exchange>,
         accepts: Accepts,
-        guard: Option<CancelOnDrop>,
+        mut on_close: OnClose,
+        begin_stream: impl FnOnce(&Arc<Exchange>),
     ) -> Response<Body> {
-        let keep_alive = self.0.rules.limits.keep_alive;
+        let limits = &self.0.rules.limits;
+        let patience = if exchange.is_polled() {
+            limits.stream_after.min(limits.keep_alive)
+        } else {
+            limits.keep_alive
+        };
+        let mut reader = Reader::new(exchange);
         let first = if accepts.json {
-            match exchange.silent_answer() {
+            match reader.try_first() {
                 Some(first) => first,
-                None if !accepts.sse => exchange.first().await,
-                None => tokio::time::timeout(keep_alive, exchange.first())
+                None if !accepts.sse => reader.first().await,
+                None => tokio::time::timeout(patience, reader.first())
                     .await
                     .unwrap_or(First::Stream),
             }
@@ -294,27 +356,28 @@ impl Endpoint {
         };
         match first {
             First::Answer(Answer { status, text }) if !text.is_empty() => {
-                if let Some(guard) = guard {
-                    guard.disarm();
-                }
-                respond::json(status, text)
+                on_close.disarm();
+                return respond::json(status, text);
             }
             // Cancelled, and the client takes no stream that could end without an answer.
-            First::Answer(_) if !accepts.sse => respond::empty(204),
-            _ => respond::events(Body::events(exchange, keep_alive, guard)),
+            First::Answer(_) if !accepts.sse => return respond::empty(204),
+            First::Answer(_) => {}
+            First::Stream => begin_stream(reader.exchange()),
         }
+        let opening = reader.priming();
+        respond::events(Body::events(reader, opening, limits.keep_alive, on_close))
     }
 
     /// Runs a call to its end, whatever it says meanwhile.
     pub(crate) async fn run_to_end(&self, admitted: Admitted) -> (Context, Outcome) {
         let service = &self.0.service;
-        let exchange = Arc::new(Exchange::new(&service.limits, 1, false));
+        let exchange = Arc::new(Exchange::calls(&service.limits, 1, false));
         let call = Call::new(admitted, exchange);
         let context = call.context.clone();
         let outcome = match begin(service, call) {
             Begun::Ready(outcome) => outcome,
             Begun::Pending(running) => {
-                let guard = CancelOnDrop::new(context.clone());
+                let mut guard = OnClose::Cancel(context.clone());
                 let (sender, receiver) = oneshot::channel();
                 running.spawn(service, move |outcome| _ = sender.send(outcome));
                 let outcome = receiver.await.ok().flatten();
@@ -329,4 +392,9 @@ impl Endpoint {
         };
         (context, outcome)
     }
+}
+
+/// A stream to which nobody can come back.
+fn begin_stream(exchange: &Arc<Exchange>) {
+    exchange.begin_stream(None);
 }

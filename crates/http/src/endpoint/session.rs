@@ -1,12 +1,18 @@
-//! One legacy session: a conversation, the calls that run in it, and the streams that its client holds open.
+//! One legacy session: a conversation, the calls that run in it, and its streams.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-use polyport_proto::Peer;
-use polyport_proto::http::Occupied;
-use polyport_rt::{CancelReason, Context};
+use polyport_proto::http::{EventId, Occupied};
+use polyport_proto::{Answer, Blame, Peer};
+use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener};
+use polyport_wire::Raw;
+use tokio::sync::oneshot;
 
-use crate::exchange::Exchange;
+use super::streams::Streams;
+use crate::exchange::{Exchange, Home};
+use crate::reader::Reader;
+use crate::store::Store;
 
 /// What is kept of a running call: how to cancel it, and whose answer it is part of.
 #[derive(Debug)]
@@ -15,52 +21,197 @@ pub(crate) struct Running {
     pub(crate) exchange: Arc<Exchange>,
 }
 
+/// Who waits for the answer to a request of ours, and for which call.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    context: Context,
+    pub(crate) sender: oneshot::Sender<Answer>,
+}
+
+/// The conversation of a session.
+pub(crate) type Conversation = Peer<Running, Asker>;
+
+/// What its streams are like.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    /// There is one request only.
+    Alone,
+    /// A broken one is lost.
+    Plain,
+    /// A client may come back to one.
+    Resumable,
+    /// The same, and it may be told to.
+    Polled,
+    /// There is only one, and the session ends with it (2024-11-05, basic/transports, HTTP with SSE).
+    Pair,
+}
+
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
-    peer: Mutex<Peer<Running>>,
-    streams: Mutex<Vec<Weak<Exchange>>>,
+    peer: Mutex<Conversation>,
+    /// Hears of changes, from the handshake to the end.
+    listener: Mutex<Option<Arc<Listener>>>,
+    /// Made when there is the first one.
+    streams: Mutex<Option<Box<Streams>>>,
+    store: Arc<Store>,
+    kind: Kind,
 }
 
 impl Session {
-    pub(crate) fn new(peer: Peer<Running>) -> Self {
+    /// A session after its handshake.
+    pub(crate) fn new(peer: Conversation, store: &Arc<Store>) -> Self {
+        let profile = peer.session().map(|session| session.revision.profile());
+        let kind = match profile {
+            Some(profile) if profile.polled_streams => Kind::Polled,
+            Some(profile) if profile.resumable_streams => Kind::Resumable,
+            _ => Kind::Plain,
+        };
+        Self::of(kind, peer, store)
+    }
+
+    /// A session for one request: nobody comes back to it.
+    pub(crate) fn passing(peer: Conversation, store: &Arc<Store>) -> Self {
+        Self::of(Kind::Alone, peer, store)
+    }
+
+    /// A session that lives as long as its only stream.
+    pub(crate) fn pair(peer: Conversation, store: &Arc<Store>) -> (Arc<Self>, Arc<Exchange>) {
+        let session = Arc::new(Self::of(Kind::Pair, peer, store));
+        let stream = Arc::new(Exchange::pair(&store.limits).at(session.home()));
+        session.streams(|streams| streams.add(&stream, false));
+        (session, stream)
+    }
+
+    fn of(kind: Kind, peer: Conversation, store: &Arc<Store>) -> Self {
         Self {
             peer: Mutex::new(peer),
+            listener: Mutex::default(),
             streams: Mutex::default(),
+            store: store.clone(),
+            kind,
         }
     }
 
-    pub(crate) fn peer(&self) -> MutexGuard<'_, Peer<Running>> {
+    fn home(self: &Arc<Self>) -> Weak<dyn Home> {
+        let home: Arc<dyn Home> = self.clone();
+        Arc::downgrade(&home)
+    }
+
+    /// The handshake has succeeded: from now on it hears of changes.
+    pub(crate) fn listen_to(self: &Arc<Self>, bus: &Bus) {
+        let Some(remembered) = self.peer().session().cloned() else {
+            return;
+        };
+        let alert: Arc<dyn Alert> = self.clone();
+        let max = self.store.limits.subscriptions;
+        let listener = bus.listen_session(remembered, Arc::downgrade(&alert), max);
+        *self.lock_listener() = Some(listener);
+    }
+
+    fn lock_listener(&self) -> MutexGuard<'_, Option<Arc<Listener>>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn peer(&self) -> MutexGuard<'_, Conversation> {
         self.peer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn streams(&self) -> MutexGuard<'_, Vec<Weak<Exchange>>> {
+    fn slot(&self) -> MutexGuard<'_, Option<Box<Streams>>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in one more stream; false: there are as many as there may be.
-    pub(crate) fn add_stream(&self, exchange: &Arc<Exchange>, max: usize) -> bool {
-        let mut streams = self.streams();
-        streams.retain(|stream| stream.strong_count() > 0);
-        let room = streams.len() < max;
-        if room {
-            streams.push(Arc::downgrade(exchange));
+    fn streams<T>(&self, with: impl FnOnce(&mut Streams) -> T) -> T {
+        let mut slot = self.slot();
+        with(slot.get_or_insert_with(|| Box::new(Streams::new(&self.store))))
+    }
+
+    /// None: there have been no streams.
+    fn streams_so_far<T>(&self, with: impl FnOnce(&mut Streams) -> T) -> Option<T> {
+        self.slot().as_mut().map(|streams| with(streams))
+    }
+
+    /// The only stream of a session that has one only.
+    pub(crate) fn only_stream(&self) -> Option<Arc<Exchange>> {
+        if self.kind != Kind::Pair {
+            return None;
         }
-        room
+        self.streams_so_far(|streams| streams.only()).flatten()
+    }
+
+    pub(crate) fn is_pair(&self) -> bool {
+        self.kind == Kind::Pair
+    }
+
+    /// May a client come back to its streams?
+    pub(crate) fn is_resumable(&self) -> bool {
+        matches!(self.kind, Kind::Resumable | Kind::Polled)
+    }
+
+    /// Where the answer of a POST with this many calls goes. `streams`: its client takes events.
+    pub(crate) fn exchange(self: &Arc<Self>, calls: usize, streams: bool) -> Arc<Exchange> {
+        if let Some(stream) = self.only_stream() {
+            return stream;
+        }
+        self.kept(Exchange::calls(&self.store.limits, calls, streams))
+            .into()
+    }
+
+    fn kept(self: &Arc<Self>, exchange: Exchange) -> Exchange {
+        if self.kind == Kind::Alone {
+            exchange
+        } else if self.is_resumable() {
+            exchange
+                .at(self.home())
+                .kept(&self.store, self.kind == Kind::Polled)
+        } else {
+            exchange.at(self.home())
+        }
+    }
+
+    /// The answer of a POST becomes a stream.
+    pub(crate) fn begin_stream(&self, exchange: &Arc<Exchange>) {
+        if self.is_resumable() {
+            self.streams(|streams| streams.add(exchange, true));
+        } else {
+            exchange.begin_stream(None);
+        }
+    }
+
+    /// GET: a stream for what belongs to no call, or what followed this event. None: nothing did.
+    ///
+    /// # Errors
+    /// There is no such stream, or no room for it.
+    pub(crate) fn listen(self: &Arc<Self>, last: Option<EventId>) -> Result<Option<Reader>, Blame> {
+        let numbered = self.is_resumable();
+        self.streams(|streams| match last {
+            Some(last) => streams.resume(last),
+            None => {
+                let exchange = self.kept(Exchange::general(&self.store.limits));
+                streams.listen(exchange, numbered).map(Some)
+            }
+        })
+    }
+
+    /// The reader of a GET is gone.
+    pub(crate) fn left(&self, exchange: &Arc<Exchange>) {
+        self.streams_so_far(|streams| streams.left(exchange));
+    }
+
+    /// Lets go of what is kept of streams to which nobody came back in time.
+    pub(crate) fn tidy(&self, now: Duration) {
+        self.streams_so_far(|streams| streams.tidy(now));
     }
 
     /// Ends the streams; calls may go on.
     pub(crate) fn close_streams(&self) {
-        for stream in self.streams().drain(..) {
-            if let Some(exchange) = stream.upgrade() {
-                exchange.close();
-            }
-        }
+        self.streams_so_far(Streams::close);
     }
 
     /// Ends all of it; gives back how many calls were cut.
     pub(crate) fn end(&self, reason: CancelReason) -> usize {
-        self.close_streams();
+        self.streams(Streams::end);
+        *self.lock_listener() = None;
         let mut peer = self.peer();
         let calls = peer.abandon();
         // Under the lock: whoever ends a call looks there whether it was cancelled.
@@ -71,10 +222,59 @@ impl Session {
 
 impl Occupied for Session {
     fn is_occupied(&self) -> bool {
-        self.peer().in_flight() > 0
-            || self
-                .streams()
-                .iter()
-                .any(|stream| stream.strong_count() > 0)
+        self.peer().in_flight() > 0 || self.streams_so_far(|s| s.are_read()).unwrap_or(false)
+    }
+}
+
+impl Alert for Session {
+    fn alert(&self) {
+        self.streams_so_far(|streams| streams.listening().map(|stream| stream.wake()));
+    }
+}
+
+impl Home for Session {
+    fn ask(&self, context: &Context, Asked { question, asker }: Asked) -> Vec<u8> {
+        let asker = Asker {
+            context: context.clone(),
+            sender: asker,
+        };
+        let params = question.params.as_ref().map(Raw::as_str);
+        let mut text = Vec::new();
+        // Without room the asker is dropped, and whoever asked learns it so.
+        self.peer().ask(question.method, params, asker, &mut text);
+        text
+    }
+
+    fn unask(&self, context: &Context) -> Vec<Vec<u8>> {
+        let mut cancels = Vec::new();
+        self.peer().forget(
+            |asker| asker.context.is(context) && asker.sender.is_closed(),
+            // A client that cancelled the call knows.
+            |asker| !asker.context.is_revoked(),
+            |_, cancel| cancels.push(cancel),
+        );
+        cancels
+    }
+
+    fn question_wait(&self) -> Duration {
+        self.store.limits.question_wait
+    }
+
+    fn listener(&self) -> Option<Arc<Listener>> {
+        self.lock_listener().clone()
+    }
+
+    fn post_changes(&self, stream: &Exchange) {
+        // basic/lifecycle: before `initialized` a server says nothing by itself.
+        if let Some(listener) = self.listener()
+            && self.peer().is_initialized()
+        {
+            self.streams_so_far(|streams| {
+                let listening = streams.listening();
+                if let Some(listening) = listening.filter(|l| std::ptr::eq(&***l, stream)) {
+                    listening.post(listener.take());
+                }
+            });
+        }
     }
 }

@@ -4,7 +4,16 @@
 mod bodies;
 mod classify;
 mod guards;
+mod kept;
+mod leaving;
+mod listening;
+mod memory;
+mod pair;
+mod pair_rules;
+mod polling;
+mod questions;
 mod races;
+mod replay;
 mod sessions;
 mod sockets;
 mod streams;
@@ -18,6 +27,7 @@ use polyport_http::{Body, Config, Endpoint};
 use polyport_proto::Limits;
 use polyport_rt::Service;
 use polyport_testkit::handlers::Puppet;
+use polyport_wire::sse;
 use serde_json::Value;
 
 /// Headers that every ordinary request has.
@@ -48,13 +58,77 @@ impl Got {
         self.headers["mcp-session-id"].to_str().unwrap().to_owned()
     }
 
+    /// All events of a stream, read by the rules of the standard.
+    fn sse(&self) -> Vec<sse::Event> {
+        let mut events = sse::Events::new(1 << 20);
+        events.push(self.text.as_bytes());
+        events.map(Result::unwrap).collect()
+    }
+
     /// The messages of a stream.
     fn events(&self) -> Vec<Value> {
-        self.text
-            .lines()
-            .filter_map(|l| l.strip_prefix("data: "))
-            .map(|d| serde_json::from_str(d).unwrap())
+        let events = self.sse().into_iter();
+        let messages = events.filter(|event| !event.data.is_empty());
+        messages
+            .map(|e| serde_json::from_str(&e.data).unwrap())
             .collect()
+    }
+}
+
+/// A response that is a stream, read as it comes.
+struct Stream {
+    status: u16,
+    body: Body,
+    events: sse::Events,
+}
+
+impl Stream {
+    fn new(response: Response<Body>) -> Self {
+        Self {
+            status: response.status().as_u16(),
+            body: response.into_body(),
+            events: sse::Events::new(1 << 20),
+        }
+    }
+
+    /// The next event, within an hour. None: the stream has ended.
+    async fn next(&mut self) -> Option<sse::Event> {
+        tokio::time::timeout(Duration::from_secs(3_600), async {
+            loop {
+                if let Some(event) = self.events.next() {
+                    return Some(event.unwrap());
+                }
+                let data = self.body.frame().await?.unwrap().into_data().unwrap();
+                self.events.push(&data);
+            }
+        })
+        .await
+        .expect("an event, or the end")
+    }
+
+    /// The next event, which is a message, and its id.
+    async fn message(&mut self) -> (Option<String>, Value) {
+        let event = self.next().await.expect("one more event");
+        assert_eq!(event.name.as_deref(), Some("message"), "{event:?}");
+        let message = serde_json::from_str(&event.data).expect("a message is JSON");
+        (event.id, message)
+    }
+
+    /// The messages up to the end, with their ids.
+    async fn rest(mut self) -> Vec<(Option<String>, Value)> {
+        let mut all = Vec::new();
+        while let Some(event) = self.next().await {
+            if !event.data.is_empty() {
+                all.push((event.id, serde_json::from_str(&event.data).unwrap()));
+            }
+        }
+        all
+    }
+
+    /// Has it nothing to say for now?
+    async fn is_silent(&mut self) -> bool {
+        let next = tokio::time::timeout(Duration::from_millis(100), self.next());
+        next.await.is_err()
     }
 }
 
@@ -95,6 +169,16 @@ async fn got(response: Response<Body>) -> Got {
     }
 }
 
+/// A request whose response is read as it comes.
+async fn stream(endpoint: &Endpoint, method: &str, headers: &[(&str, &str)], body: &str) -> Stream {
+    let headers = [PLAIN, headers].concat();
+    Stream::new(
+        endpoint
+            .handle(request(method, "/mcp", &headers, body))
+            .await,
+    )
+}
+
 async fn post(endpoint: &Endpoint, extra: &[(&str, &str)], body: &str) -> Got {
     send(endpoint, "POST", &[PLAIN, extra].concat(), body).await
 }
@@ -117,6 +201,12 @@ async fn open(endpoint: &Endpoint) -> String {
     session
 }
 
+/// Asks for log messages in a session.
+async fn want_logs(endpoint: &Endpoint, session: &str) {
+    let level = r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"info"}}"#;
+    post(endpoint, &[("mcp-session-id", session)], level).await;
+}
+
 /// A modern request and its headers.
 fn modern(method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
@@ -129,12 +219,17 @@ fn modern(method: &str, params: &str) -> String {
 const V: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
 const CALL: (&str, &str) = ("mcp-method", "tools/call");
 
-/// Opens a session of the revision that has batches.
-async fn open_old(endpoint: &Endpoint) -> String {
-    let old = INITIALIZE.replace("2025-06-18", "2025-03-26");
-    let session = post(endpoint, &[], &old).await.session();
+/// Opens a session of that revision.
+async fn open_in(endpoint: &Endpoint, revision: &str) -> String {
+    let initialize = INITIALIZE.replace("2025-06-18", revision);
+    let session = post(endpoint, &[], &initialize).await.session();
     post(endpoint, &[("mcp-session-id", &session)], INITIALIZED).await;
     session
+}
+
+/// Opens a session of the revision that has batches.
+async fn open_old(endpoint: &Endpoint) -> String {
+    open_in(endpoint, "2025-03-26").await
 }
 
 /// A legacy call; its result names the tool.
@@ -142,6 +237,12 @@ fn call(id: u32, tool: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"tool":"{tool}"}}}}}}"#
     )
+}
+
+/// A legacy call that wants progress.
+fn call_with_token(id: u32, tool: &str) -> String {
+    let meta = "\"_meta\":{\"progressToken\":1},\"arguments\"";
+    call(id, tool).replace("\"arguments\"", meta)
 }
 
 fn cancel(id: u32) -> String {

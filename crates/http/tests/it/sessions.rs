@@ -295,7 +295,7 @@ async fn d_35_what_a_client_says_of_itself_is_bounded() {
 }
 
 /// Takes the token for the name of the subject.
-struct Tokens;
+pub(crate) struct Tokens;
 
 impl Authorize for Tokens {
     fn authorize(&self, headers: &HeaderMap) -> BoxFuture<Result<Arc<Principal>, Challenge>> {

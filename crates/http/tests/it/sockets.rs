@@ -21,7 +21,7 @@ async fn serve() -> (SocketAddr, Stopper, JoinHandle<Ended>) {
     serve_endpoint(endpoint()).await
 }
 
-async fn serve_endpoint(endpoint: Endpoint) -> (SocketAddr, Stopper, JoinHandle<Ended>) {
+pub(crate) async fn serve_endpoint(endpoint: Endpoint) -> (SocketAddr, Stopper, JoinHandle<Ended>) {
     let bound = bind(endpoint, ([127, 0, 0, 1], 0).into(), false)
         .await
         .unwrap();
@@ -30,7 +30,7 @@ async fn serve_endpoint(endpoint: Endpoint) -> (SocketAddr, Stopper, JoinHandle<
     (address, stopper, tokio::spawn(bound.serve(stop)))
 }
 
-async fn exchange(address: SocketAddr, text: &str) -> String {
+pub(crate) async fn exchange(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     let mut out = Vec::new();
@@ -41,7 +41,7 @@ async fn exchange(address: SocketAddr, text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn http(head: &str, body: &str) -> String {
+pub(crate) fn http(head: &str, body: &str) -> String {
     format!(
         "{head}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

@@ -1,5 +1,7 @@
 //! What a call's function may know and say: [`Cx`]. How it reaches the client is the edge's business.
 
+use std::time::Duration;
+
 use polyport_model::{ClientCapabilities, Implementation, Level};
 use polyport_proto::{Principal, Revision};
 use polyport_rt::{CancelReason, Context};
@@ -55,6 +57,15 @@ impl Cx {
     /// [`log`](Self::log) at error.
     pub fn error(&self, data: impl Serialize) {
         self.log(Level::Error, data);
+    }
+
+    /// Ends the HTTP response on which the client waits for this call, which goes on: the client comes back for what is said from
+    /// now on and for the result, after `retry`. It spares a connection for a call that takes long.
+    ///
+    /// Works over HTTP with sessions, in the revisions that have it, for clients that take streams. Elsewhere it is `false` and
+    /// changes nothing.
+    pub fn release(&self, retry: Duration) -> bool {
+        self.0.release(retry)
     }
 
     /// Does nobody wait for this call any more?

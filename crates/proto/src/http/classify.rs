@@ -36,6 +36,15 @@ pub enum Verb {
     Delete,
 }
 
+/// The two paths of HTTP with SSE (2024-11-05, basic/transports).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PairPath {
+    /// GET: the stream of a session; the session is as old.
+    Stream,
+    /// POST: the messages of that session.
+    Messages,
+}
+
 /// A request that is not served: what to answer.
 #[derive(Clone, Debug)]
 pub struct Refusal {
@@ -128,18 +137,54 @@ impl Endpoint {
         if !accepts.json && !accepts.sse {
             return Err(Blame::NotAcceptable.into());
         }
-        let length = head
-            .headers
+        self.check_length(head.headers)?;
+        Ok(Verb::Post(accepts))
+    }
+
+    /// Judges a head that is sent to one of the two paths of HTTP with SSE, in the same order.
+    ///
+    /// # Errors
+    /// The refusal to send.
+    pub fn check_pair_head(&self, path: PairPath, head: Head<'_>) -> Result<(), Refusal> {
+        self.guard.check(head.uri, head.headers)?;
+        match (path, head.method) {
+            (PairPath::Stream, &Method::GET) if Accepts::read(head.headers).sse => Ok(()),
+            (PairPath::Stream, &Method::GET) => Err(Blame::NotAcceptable.into()),
+            (PairPath::Messages, &Method::POST) if !is_json(head.headers) => {
+                Err(Blame::MediaType.into())
+            }
+            (PairPath::Messages, &Method::POST) => {
+                self.check_length(head.headers)?;
+                self.check_pair_version(head.headers)
+            }
+            _ => Err(Blame::MethodNotAllowed.into()),
+        }
+    }
+
+    fn check_length(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let limit = self.limits.message_bytes;
+        let length = headers
             .get(http::header::CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse::<u64>().ok());
-        if length.is_some_and(|length| length > self.limits.message_bytes as u64) {
-            return Err(Blame::TooLong {
-                limit: self.limits.message_bytes,
-            }
-            .into());
+        match length {
+            Some(length) if length > limit as u64 => Err(Blame::TooLong { limit }.into()),
+            _ => Ok(()),
         }
-        Ok(Verb::Post(accepts))
+    }
+
+    /// A client that names its revision on this transport names one that the transport carries (D-43).
+    fn check_pair_version(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        match self.version(headers)? {
+            Some(revision) if revision.profile().era == Era::Modern => {
+                Err(Blame::UnsupportedVersion {
+                    requested: revision.name().to_owned(),
+                    supported: self.speaks.only(Era::Legacy),
+                }
+                .into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Judges the body of a POST whose head was let in.
@@ -284,7 +329,8 @@ fn modern_route(
     )
 }
 
-fn refuse_malformed(malformed: Malformed) -> Refusal {
+/// What is answered to text that is no message.
+pub fn refuse_malformed(malformed: Malformed) -> Refusal {
     let blame = Blame::from(&malformed);
     let error = (!malformed.notification).then(|| blame.error());
     Refusal {

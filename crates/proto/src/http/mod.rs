@@ -3,9 +3,11 @@
 pub mod classify;
 pub mod guard;
 pub mod headers;
+pub mod replay;
 pub mod session;
 
-pub use classify::{Head, Refusal, Route, Verb};
+pub use classify::{Head, PairPath, Refusal, Route, Verb};
 pub use guard::Guard;
 pub use headers::{HeaderParam, Mirror, ParamKind};
+pub use replay::{EventId, Log};
 pub use session::{Occupied, SessionId, Sessions};

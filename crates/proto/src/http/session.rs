@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
+use http::{HeaderValue, Uri};
 
 use crate::blame::Blame;
 use crate::envelope::Principal;
@@ -29,6 +29,28 @@ impl SessionId {
     /// The id in a header; none: it cannot be one of ours.
     pub fn read(value: &HeaderValue) -> Option<Self> {
         value.as_bytes().try_into().ok().map(Self)
+    }
+
+    /// The id in a target such as `/messages?sessionId=…`.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be one of ours.
+    pub fn in_query(uri: &Uri) -> Result<Self, Blame> {
+        let named = uri.query().unwrap_or_default().split('&');
+        let mut named = named.filter_map(|pair| pair.strip_prefix("sessionId="));
+        match (named.next(), named.next()) {
+            (None, _) => Err(Blame::PairMissing),
+            (Some(id), None) => match id.as_bytes().try_into() {
+                Ok(id) => Ok(Self(id)),
+                Err(_) => Err(Blame::PairUnknown),
+            },
+            _ => Err(Blame::PairUnknown),
+        }
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// As a header.
@@ -342,6 +364,31 @@ mod tests {
             2,
             "its life ends all the same"
         );
+    }
+
+    #[test]
+    fn an_id_in_a_target() {
+        let id = "0123456789abcdef0123456789abcdef";
+        for (target, want) in [
+            (format!("/m?sessionId={id}"), Ok(())),
+            (format!("/m?a=b&sessionId={id}&c"), Ok(())),
+            ("/m".to_owned(), Err(Blame::PairMissing)),
+            ("/m?".to_owned(), Err(Blame::PairMissing)),
+            (format!("/m?sessionid={id}"), Err(Blame::PairMissing)),
+            ("/m?sessionId=".to_owned(), Err(Blame::PairUnknown)),
+            (format!("/m?sessionId={id}0"), Err(Blame::PairUnknown)),
+            (
+                format!("/m?sessionId={id}&sessionId={id}"),
+                Err(Blame::PairUnknown),
+            ),
+        ] {
+            let got = SessionId::in_query(&target.parse().unwrap());
+            assert_eq!(
+                got.map(|found| assert_eq!(found.as_str(), id)),
+                want,
+                "{target}"
+            );
+        }
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub struct Profile {
     pub mirrored_headers: bool,
     /// A broken HTTP stream can be resumed by `Last-Event-ID`.
     pub resumable_streams: bool,
+    /// An HTTP stream begins with an event that has an id and no data, and the server may end it early: the client comes back for
+    /// the rest (basic/transports, Sending Messages to the Server).
+    pub polled_streams: bool,
     /// A client that closes the response cancels the call.
     pub disconnect_cancels: bool,
     /// Results say `resultType`.
@@ -200,6 +203,12 @@ impl Revisions {
     /// Is it one of them?
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & (1 << revision as u8) != 0
+    }
+
+    /// Those of this set that are of one era.
+    #[must_use]
+    pub fn only(self, era: Era) -> Self {
+        Self(self.0 & Self::of(era).0)
     }
 
     /// Those in it, newest first, as they are named to a peer.

@@ -10,6 +10,7 @@ pub(super) const PROFILE: Profile = Profile {
     version_header: false,
     mirrored_headers: false,
     resumable_streams: false,
+    polled_streams: false,
     disconnect_cancels: false,
     result_type: false,
     server_info_in_results: false,

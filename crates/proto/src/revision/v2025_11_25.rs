@@ -5,6 +5,7 @@ use super::{Profile, v2025_06_18};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "2025-11-25",
+    polled_streams: true,
     elicits_url: true,
     elicitation_ids: true,
     titled_choices: true,

@@ -8,6 +8,7 @@ pub(super) const PROFILE: Profile = Profile {
     era: Era::Modern,
     mirrored_headers: true,
     resumable_streams: false,
+    polled_streams: false,
     disconnect_cancels: true,
     result_type: true,
     server_info_in_results: true,
