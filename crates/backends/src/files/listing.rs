@@ -1,19 +1,20 @@
 //! The entries of one directory in order of name, in bounded memory however many there are.
 
 use std::{
+    borrow::Cow,
     collections::BinaryHeap,
     ffi::{OsStr, OsString},
     ops::Bound,
 };
 
 use cap_std::fs::{FileType, Metadata};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::{FilesError, pace::Pace, place::Place};
 
 /// What an entry is.
-#[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
@@ -42,6 +43,20 @@ impl Kind {
         } else {
             Self::Other
         }
+    }
+}
+
+impl JsonSchema for Kind {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Kind".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": ["file", "directory", "link", "other"] })
     }
 }
 

@@ -5,21 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use data_encoding::BASE64;
-use polyport::model::{
-    Completion, Content, EmbeddedResource, Resource as Listed, ResourceContents,
-};
-use polyport::schemars::{JsonSchema, SchemaGenerator};
-use polyport::serde::Serialize;
-use polyport::serde::de::DeserializeOwned;
-use polyport::serde_json::Value;
-use polyport::{
-    BoxFuture, Completer, Cx, Fault, IntoToolResult, Json, Page, ResourceSource, Server, Template,
-    Tool, ToolError, ToolResult,
-};
+use polyport::model::{Completion, Resource as Listed, ResourceContents};
+use polyport::{BoxFuture, Completer, Cx, Fault, Page, ResourceSource, Server, Template};
 
-use super::ops::{self, Medium, ReadMediaFileResult, ToText};
 use super::resources::{self, Body, Contents};
 use super::{FilesError, Folders};
+
+mod tools;
 
 /// How a model should use it.
 pub const INSTRUCTIONS: &str = "files: paths are relative to a served folder, or absolute inside one. Find names with search_files, \
@@ -38,7 +30,7 @@ pub fn count_resources(folders: &Folders) -> Option<(usize, bool)> {
 /// Adds the tools, the resources and the completion of paths to a server.
 pub fn extend(server: Server, folders: Folders) -> Server {
     let folders = Arc::new(folders);
-    let mut server = tools(server, &folders);
+    let mut server = tools::add(server, &folders);
     for template in resources::templates(&folders) {
         let listed = Template::of_source(&template.uri_template, template.name)
             .title("A file")
@@ -65,164 +57,6 @@ fn paths(folders: &Arc<Folders>, uri_template: String) -> Completer {
             })
         })
     })
-}
-
-fn tools(server: Server, folders: &Arc<Folders>) -> Server {
-    let all = folders.clone();
-    server
-        .add_tool(tool(
-            "list_directory",
-            "List a directory",
-            folders,
-            ops::list_directory,
-            shown,
-        ))
-        .add_tool(tool(
-            "directory_tree",
-            "Show a tree",
-            folders,
-            ops::directory_tree,
-            shown,
-        ))
-        .add_tool(tool(
-            "search_files",
-            "Find files by name",
-            folders,
-            ops::search_files,
-            shown,
-        ))
-        .add_tool(tool(
-            "search_contents",
-            "Search in files",
-            folders,
-            ops::search_contents,
-            shown,
-        ))
-        .add_tool(tool(
-            "read_text_file",
-            "Read a text",
-            folders,
-            ops::read_text_file,
-            text,
-        ))
-        .add_tool(tool(
-            "read_multiple_files",
-            "Read several texts",
-            folders,
-            ops::read_multiple_files,
-            text,
-        ))
-        .add_tool(tool(
-            "read_media_file",
-            "Read a picture or sound",
-            folders,
-            ops::read_media_file,
-            medium,
-        ))
-        .add_tool(tool(
-            "get_file_info",
-            "Describe a file",
-            folders,
-            ops::get_file_info,
-            shown,
-        ))
-        .add_tool(
-            Tool::new(
-                "list_allowed_directories",
-                description::<ops::ListAllowedDirectories>(),
-                move |_cx, _args: ops::ListAllowedDirectories| {
-                    let result = ops::list_allowed_directories(&all);
-                    async move { Ok(Shown(result)) }
-                },
-            )
-            .title("List the served folders")
-            .read_only()
-            .open_world(false),
-        )
-}
-
-type Operation<A, R> = fn(&Folders, &A, &dyn Fn() -> bool) -> Result<R, FilesError>;
-
-/// One operation as a tool that blocks on the disk.
-fn tool<A, R, T>(
-    name: &str,
-    title: &str,
-    folders: &Arc<Folders>,
-    operation: Operation<A, R>,
-    show: fn(R) -> T,
-) -> Tool
-where
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-    R: 'static,
-    T: IntoToolResult + Send + 'static,
-{
-    let folders = folders.clone();
-    let run = move |cx: Cx, args: A| match operation(&folders, &args, &|| cx.is_cancelled()) {
-        Ok(result) => Ok(show(result)),
-        Err(error) => Err(told(&error)),
-    };
-    Tool::blocking(name, description::<A>(), run)
-        .title(title)
-        .read_only()
-        .open_world(false)
-}
-
-/// The sentence for the model. What the system said stays in our log.
-fn told(error: &FilesError) -> ToolError {
-    if let Some(source) = std::error::Error::source(error) {
-        tracing::warn!(%error, %source, "files");
-    }
-    ToolError::new(error.to_string())
-}
-
-/// The documentation of the arguments is what a model chooses the tool by.
-fn description<A: JsonSchema>() -> String {
-    let schema = SchemaGenerator::default().into_root_schema_for::<A>();
-    schema
-        .get("description")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
-}
-
-/// A result with a structured form and a text of its own.
-struct Shown<R>(R);
-
-impl<R: Serialize + JsonSchema + ToText> IntoToolResult for Shown<R> {
-    fn output_schema() -> Option<Value> {
-        Json::<R>::output_schema()
-    }
-
-    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult::structured(&self.0)
-            .map_err(Fault::internal)?
-            .with_text(self.0.to_text()))
-    }
-}
-
-fn shown<R>(result: R) -> Shown<R> {
-    Shown(result)
-}
-
-/// Only as text: a structured form would say it all a second time.
-#[allow(clippy::needless_pass_by_value)]
-fn text<R: ToText>(result: R) -> String {
-    result.to_text()
-}
-
-fn medium(result: ReadMediaFileResult) -> Content {
-    let data = BASE64.encode(&result.bytes);
-    match result.medium {
-        Medium::Image => Content::image(data, result.mime_type),
-        Medium::Audio => Content::audio(data, result.mime_type),
-        Medium::Resource => {
-            let contents = ResourceContents {
-                mime_type: Some(result.mime_type),
-                ..ResourceContents::blob(result.uri, data)
-            };
-            Content::Resource(EmbeddedResource::new(contents))
-        }
-    }
 }
 
 fn contents(contents: Contents) -> Vec<ResourceContents> {

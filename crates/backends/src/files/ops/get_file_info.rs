@@ -35,25 +35,32 @@ pub struct GetFileInfoResult {
     /// Whether the path itself is a link.
     pub is_link: bool,
     /// Bytes of a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub size: Option<u64>,
     /// When it was last changed (UTC).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub modified: Option<String>,
     /// When it was made (UTC), where the disk keeps that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub created: Option<String>,
     /// When it was last read (UTC), where the disk keeps that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub accessed: Option<String>,
     /// Permissions: octal on Unix, elsewhere `read-only` or `read-write`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub permissions: Option<String>,
     /// Media type, as the name suggests.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub mime_type: Option<String>,
     /// Lines of a text up to 1 MiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub lines: Option<u64>,
 }
 
