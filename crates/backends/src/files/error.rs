@@ -1,6 +1,6 @@
 //! What can go wrong, each as one sentence for the model. Not the mapping to protocol codes.
 
-use std::{error, fmt, io, path::PathBuf};
+use std::{borrow::Cow, error, fmt, io, path::PathBuf};
 
 use super::show::quoted;
 
@@ -10,10 +10,22 @@ use super::show::quoted;
 pub enum FilesError {
     /// The caller no longer wants the answer.
     Cancelled,
+    /// Somebody else changed the file in between.
+    Changed {
+        /// The path as shown to the model.
+        path: String,
+        /// When it was changed, or that it is there, or gone.
+        how: String,
+    },
     /// A cursor that no list gave out.
     Cursor,
     /// The file is inside, but the account of the server may not read it.
     Denied {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// Something is there already, and nothing is overwritten.
+    Exists {
         /// The path as shown to the model.
         path: String,
     },
@@ -23,6 +35,16 @@ pub enum FilesError {
         path: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// No room on the disk, or a file larger than it takes.
+    Full {
+        /// The path as shown to the model.
+        path: String,
+    },
+    /// The working folder itself was removed from the disk.
+    Gone {
+        /// Its path on the disk.
+        folder: String,
     },
     /// An argument that cannot be meant.
     Invalid {
@@ -50,12 +72,31 @@ pub enum FilesError {
         /// The path as shown to the model.
         path: String,
     },
+    /// No directory to put something new into: none there, or none allowed, in one answer as with [`Self::Missing`].
+    NoPlace {
+        /// The path as it was asked for.
+        path: String,
+        /// The sentence about the working folders.
+        folders: String,
+    },
     /// Not text in UTF-8.
     NotText {
         /// The path as shown to the model.
         path: String,
         /// What it is, and what to call instead.
         found: String,
+    },
+    /// Something that is not changed through this server, for its own reason.
+    Protected {
+        /// The path as shown to the model.
+        path: String,
+        /// Why, and what to do instead.
+        why: &'static str,
+    },
+    /// The account of the server may not change it.
+    ReadOnly {
+        /// The path as shown to the model.
+        path: String,
     },
     /// A pipe, socket or device: never opened, since that can hang or have effects.
     Special {
@@ -66,6 +107,13 @@ pub enum FilesError {
     TimeUp {
         /// The path as shown to the model.
         path: String,
+    },
+    /// More than one call may copy, or the trash may keep.
+    TooMuch {
+        /// The path as shown to the model.
+        path: String,
+        /// What is too much, the bound, and what to do.
+        problem: String,
     },
     /// More bytes than one answer may hold.
     TooLarge {
@@ -83,7 +131,10 @@ pub enum FilesError {
 impl FilesError {
     /// Whether the answer is "not found", in the sense of the protocol's resource-not-found error.
     pub fn is_missing(&self) -> bool {
-        matches!(self, Self::Missing { .. } | Self::NoFolders)
+        matches!(
+            self,
+            Self::Missing { .. } | Self::NoFolders | Self::NoPlace { .. }
+        )
     }
 
     pub(crate) fn invalid(argument: &'static str, problem: impl Into<String>) -> Self {
@@ -96,68 +147,103 @@ impl FilesError {
 
 impl fmt::Display for FilesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cancelled => write!(f, "The call was cancelled."),
-            Self::Cursor => {
-                write!(
-                    f,
-                    "This cursor was not given out by this list. Start again without a cursor."
-                )
-            }
-            Self::Denied { path } => write!(
-                f,
-                "{} exists, but the account that runs this server has no permission to read it.",
-                quoted(path)
+        match self.about_path() {
+            Some((path, rest)) => write!(f, "{} {rest}", quoted(path)),
+            None => self.about_all(f),
+        }
+    }
+}
+
+impl FilesError {
+    /// The path that the sentence begins with, and its rest.
+    fn about_path(&self) -> Option<(&str, Cow<'static, str>)> {
+        let (path, rest): (_, Cow<'static, str>) = match self {
+            Self::Changed { path, how } => (
+                path,
+                format!("{how}. Read it again before you write; nothing was changed.").into(),
             ),
-            Self::Failed { path, .. } => write!(
-                f,
-                "The server failed to read {}; the cause is in its log. It may help to try again.",
-                quoted(path)
+            Self::Denied { path } => (
+                path,
+                "exists, but the account that runs this server has no permission to read it.".into(),
             ),
-            Self::Invalid { argument, problem } => write!(f, "Argument `{argument}`: {problem}"),
-            Self::IsFolder { path } => {
-                write!(
-                    f,
-                    "{} is a directory, not a file. Use list_directory for it.",
-                    quoted(path)
-                )
-            }
-            Self::Missing { path, folders } => {
-                write!(f, "Nothing at {} that can be read. {folders}", quoted(path))
-            }
-            Self::NoFolders => write!(
-                f,
-                "No working folder is configured, so no file can be reached. Whoever runs this server has to name one."
+            Self::Exists { path } => (
+                path,
+                "is there already, and nothing is overwritten. Choose another path.".into(),
             ),
-            Self::NotAFolder { path } => {
-                write!(
-                    f,
-                    "{} is a file, not a directory. Use get_file_info or read_text_file.",
-                    quoted(path)
-                )
-            }
-            Self::NotText { path, found } => {
-                write!(f, "{} is not UTF-8 text: {found}", quoted(path))
-            }
-            Self::Special { path } => write!(
-                f,
-                "{} is a pipe, socket or device. Only ordinary files and directories are read.",
-                quoted(path)
+            Self::IsFolder { path } => (
+                path,
+                "is a directory, not a file. Use list_directory for it.".into(),
             ),
-            Self::TimeUp { path } => write!(
-                f,
-                "Reading {} took longer than one call may. Ask for less of it, or try again.",
-                quoted(path)
+            Self::NotAFolder { path } => (
+                path,
+                "is a file, not a directory. Use get_file_info or read_text_file.".into(),
+            ),
+            Self::NotText { path, found } => (path, format!("is not UTF-8 text: {found}").into()),
+            Self::Protected { path, why } => (path, format!("is not changed: {why}").into()),
+            Self::ReadOnly { path } => (
+                path,
+                "cannot be changed: it is read-only, or the account that runs this server may not write there.".into(),
+            ),
+            Self::Special { path } => (
+                path,
+                "is a pipe, socket or device. Only ordinary files and directories are touched.".into(),
             ),
             Self::TooLarge {
                 path,
                 size,
                 limit,
                 instead,
-            } => write!(
+            } => (
+                path,
+                format!("has {size} bytes, and one call takes at most {limit}. {instead}").into(),
+            ),
+            Self::TooMuch { path, problem } => (path, problem.clone().into()),
+            _ => return None,
+        };
+        Some((path, rest))
+    }
+
+    fn about_all(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => write!(f, "The call was cancelled."),
+            Self::Cursor => write!(
                 f,
-                "{} has {size} bytes, and one answer holds at most {limit}. {instead}",
+                "This cursor was not given out by this list. Start again without a cursor."
+            ),
+            Self::Failed { path, .. } => write!(
+                f,
+                "The server failed at {}; the cause is in its log. It may help to try again.",
                 quoted(path)
+            ),
+            Self::Full { path } => write!(
+                f,
+                "The disk has no room for {}. Nothing was changed.",
+                quoted(path)
+            ),
+            Self::Gone { folder } => write!(
+                f,
+                "The working folder {} was removed from the disk while it was served. Whoever runs this server has to make \
+                 it again and start anew.",
+                quoted(folder)
+            ),
+            Self::Invalid { argument, problem } => write!(f, "Argument `{argument}`: {problem}"),
+            Self::Missing { path, folders } => {
+                let path = quoted(path);
+                write!(f, "Nothing at {path} that can be reached. {folders}")
+            }
+            Self::NoPlace { path, folders } => write!(
+                f,
+                "No directory for {} that can be reached: create_directory makes one inside a working folder. {folders}",
+                quoted(path)
+            ),
+            Self::TimeUp { path } => write!(
+                f,
+                "The time for one call ended at {}, before it was done. Ask for less, or try again.",
+                quoted(path)
+            ),
+            _ => write!(
+                f,
+                "No working folder is configured, so no file can be reached. Whoever runs this server has to name one."
             ),
         }
     }

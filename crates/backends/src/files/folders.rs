@@ -11,6 +11,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use super::{
     FilesError, FolderError, Limits,
     lexical::{self, Lexical, Rules},
+    turns::Turns,
 };
 
 /// Folders that the sentence about the working folders names one by one.
@@ -57,6 +58,26 @@ impl Folder {
 
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
+    }
+
+    /// Whether it was removed from the disk. (One that was only moved goes on where it is now.)
+    pub(crate) fn is_gone(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::MetadataExt as _;
+            use std::os::unix::fs::MetadataExt as _;
+            let Ok(own) = self.dir.dir_metadata() else {
+                return false;
+            };
+            // Some disks count no names at all, so that its path has a say too.
+            own.nlink() == 0
+                && !std::fs::metadata(&self.path)
+                    .is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            false
+        }
     }
 
     fn open(spec: &FolderSpec, taken: &HashSet<String>) -> Result<Self, FolderError> {
@@ -109,6 +130,7 @@ impl Folder {
 pub struct Folders {
     folders: Vec<Folder>,
     limits: Limits,
+    turns: Turns,
 }
 
 impl Folders {
@@ -126,6 +148,7 @@ impl Folders {
         Ok(Self {
             folders,
             limits: Limits::default(),
+            turns: Turns::default(),
         })
     }
 
@@ -139,6 +162,11 @@ impl Folders {
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Who changes what at the moment.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// The folders in the order they were given.

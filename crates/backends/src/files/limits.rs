@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// How much one answer may hold and how much work one call may do.
 ///
-/// A cut answer is never an error: it says that it was cut and how to get the rest. A knob set to zero gives answers
-/// that are always cut; no knob has an "unlimited" value.
+/// A cut answer is never an error: it says that it was cut and how to get the rest. What is written is never cut: it is
+/// written whole or not at all. A knob set to zero gives answers that are always cut; no knob has an "unlimited" value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// Bytes of file text in one answer of `read_text_file`, and in all files of `read_multiple_files` together.
@@ -42,6 +42,23 @@ pub struct Limits {
     pub depth: usize,
     /// Time one call may take. Default 20 s; the answer has what was found by then and says so.
     pub time: Duration,
+    /// Bytes of a file that `write_file` or `edit_file` may make, and of one that `edit_file` may change. Default 8 MiB; more
+    /// is refused.
+    pub write_bytes: usize,
+    /// Edits in one call of `edit_file`. Default 100; more are refused.
+    pub edits: usize,
+    /// Bytes of the diff that `edit_file` shows. Default 16 KiB; at the bound it ends with a whole line and says so.
+    pub diff_bytes: usize,
+    /// Bytes that one `copy_file` may copy, or one `move_file` where the disk cannot move. Default 256 MiB; what has more is
+    /// refused, and nothing is left of the copy.
+    pub copy_bytes: u64,
+    /// Files and directories in one such copy, and in what `delete_file` deletes. Default 10,000; what has more is refused.
+    pub copy_entries: usize,
+    /// Bytes in the trash of a folder, each file and directory counted as 4 KiB more than it holds. Default 256 MiB. Beyond
+    /// it the oldest deletions are emptied; what is larger by itself is not deleted.
+    pub trash_bytes: u64,
+    /// Deletions in the trash of a folder. Default 1,000; beyond it the oldest are emptied.
+    pub trash_entries: usize,
     /// Resources on one page of a list, and entries looked at before a page may end early is [`Limits::visited`].
     /// Default 500.
     pub page: usize,
@@ -65,6 +82,13 @@ impl Default for Limits {
             visited: 200_000,
             depth: 128,
             time: Duration::from_secs(20),
+            write_bytes: 8 * 1024 * 1024,
+            edits: 100,
+            diff_bytes: 16 * 1024,
+            copy_bytes: 256 * 1024 * 1024,
+            copy_entries: 10_000,
+            trash_bytes: 256 * 1024 * 1024,
+            trash_entries: 1_000,
             page: 500,
         }
     }

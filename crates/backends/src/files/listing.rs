@@ -11,7 +11,7 @@ use cap_std::fs::{FileType, Metadata};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::{FilesError, pace::Pace, place::Place};
+use super::{FilesError, names, pace::Pace, place::Place};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -103,7 +103,7 @@ pub(crate) fn list(
             Bound::Included(from) => name.as_os_str() < from,
             Bound::Excluded(from) => name.as_os_str() <= from,
         };
-        if is_before || place.hides(&name) {
+        if is_before || names::is_ours(&name) {
             continue;
         }
         // An entry that vanished in between is one that is not there.

@@ -6,12 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::fs::{Dir, File, Metadata, OpenOptions, ReadDir};
+use cap_std::fs::{Dir, File, Metadata, ReadDir};
 
-use super::{FilesError, Folder, Folders, show, uri};
-
-/// Where removed files go (a folder at the top of each working folder): in no list and in no search.
-pub(crate) const TRASH: &str = ".polyport-trash";
+use super::{FilesError, Folder, Folders, names, show, system, uri};
 
 /// A path inside one folder. That something is there is not said.
 #[derive(Clone, Debug)]
@@ -127,18 +124,9 @@ impl<'a> Place<'a> {
         // Looked at before it is opened, as opening a device can have effects, and again after, as it may have been
         // swapped in between; the flags keep that second case from waiting for a pipe's writer.
         self.expect_file(&self.metadata()?)?;
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt as _;
-            use rustix::fs::OFlags;
-            let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-            options.custom_flags(flags.bits().cast_signed());
-        }
         let file = self
             .dir()
-            .open_with(self.on_disk(), &options)
+            .open_with(self.on_disk(), &system::reading(true))
             .map_err(|error| self.fault(error))?;
         let metadata = file.metadata().map_err(|error| self.fault(error))?;
         self.expect_file(&metadata)?;
@@ -158,23 +146,24 @@ impl<'a> Place<'a> {
             .map_err(|error| self.fault(error))
     }
 
-    /// Whether an entry of this directory is never shown.
-    pub(crate) fn hides(&self, name: &OsStr) -> bool {
-        self.below.as_os_str().is_empty() && name == TRASH
+    /// What a link in a list leads to.
+    pub(crate) fn target(&self) -> Result<Metadata, FilesError> {
+        self.expect_shown()?;
+        self.metadata()
+    }
+
+    /// Refuses a path that links lead to where nothing is shown.
+    pub(crate) fn expect_shown(&self) -> Result<(), FilesError> {
+        match self.dir().canonicalize(self.on_disk()) {
+            Ok(real) if names::has_ours(&real) => Err(self.missing()),
+            _ => Ok(()),
+        }
     }
 
     /// The error of the system as ours. A path that leads out of the folder, by whatever link, is one that is not there.
     pub(crate) fn fault(&self, error: io::Error) -> FilesError {
-        let outside_or_absent = match error.kind() {
-            io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::InvalidFilename => true,
-            // cap-std's own refusal carries no number of the system, which a refused permission does.
-            io::ErrorKind::PermissionDenied => error.raw_os_error().is_none(),
-            _ => is_loop(&error),
-        };
-        if outside_or_absent {
-            self.folders.missing(&self.shown())
+        if is_outside_or_absent(&error) {
+            self.missing()
         } else if error.kind() == io::ErrorKind::PermissionDenied {
             FilesError::Denied { path: self.shown() }
         } else {
@@ -183,6 +172,49 @@ impl<'a> Place<'a> {
                 source: error,
             }
         }
+    }
+
+    /// The same for a change.
+    pub(crate) fn write_fault(&self, error: io::Error) -> FilesError {
+        let path = self.shown();
+        match error.kind() {
+            io::ErrorKind::InvalidFilename => FilesError::TooMuch {
+                path,
+                problem: "is longer than a name, or a path as a whole, may be.".into(),
+            },
+            _ if is_outside_or_absent(&error) => self.missing(),
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
+                FilesError::Exists { path }
+            }
+            io::ErrorKind::IsADirectory => FilesError::IsFolder { path },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                FilesError::ReadOnly { path }
+            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => FilesError::Full { path },
+            _ => FilesError::Failed {
+                path,
+                source: error,
+            },
+        }
+    }
+
+    /// The answer for what is not there, or for a folder that is no more.
+    pub(crate) fn missing(&self) -> FilesError {
+        let gone = self.expect_there();
+        gone.err()
+            .unwrap_or_else(|| self.folders.missing(&self.shown()))
+    }
+
+    /// Refuses a working folder that was removed.
+    pub(crate) fn expect_there(&self) -> Result<(), FilesError> {
+        if self.folder().is_gone() {
+            return Err(FilesError::Gone {
+                folder: self.folder().path().display().to_string(),
+            });
+        }
+        Ok(())
     }
 
     fn expect_file(&self, metadata: &Metadata) -> Result<(), FilesError> {
@@ -205,6 +237,18 @@ impl<'a> Place<'a> {
         } else {
             &self.below
         }
+    }
+}
+
+/// Nothing there, or a refusal of what would lead outside.
+fn is_outside_or_absent(error: &io::Error) -> bool {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => {
+            true
+        }
+        // cap-std's own refusal carries no number of the system, which a refused permission does.
+        io::ErrorKind::PermissionDenied => error.raw_os_error().is_none(),
+        _ => is_loop(error),
     }
 }
 

@@ -13,9 +13,32 @@ use super::{FilesError, Folders};
 
 mod tools;
 
-/// How a model should use it.
-pub const INSTRUCTIONS: &str = "files: paths are relative to a served folder, or absolute inside one. Find names with search_files, \
-text with search_contents, then read with read_text_file. Nothing can be changed.";
+/// What may be done with the folders.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Access {
+    /// They are only read: there are no tools that change anything.
+    #[default]
+    Read,
+    /// They are read and changed.
+    Write,
+}
+
+impl Access {
+    /// How a model should use the tools.
+    pub fn instructions(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "files: paths are relative to a served folder, or absolute inside one. Find names with search_files, text \
+                 with search_contents, then read with read_text_file. Nothing can be changed."
+            }
+            Self::Write => {
+                "files: paths are relative to a served folder, or absolute inside one. Find names with search_files, text \
+                 with search_contents, then read with read_text_file. Change a text with edit_file; write_file writes all \
+                 of it anew."
+            }
+        }
+    }
+}
 
 /// How long files are counted.
 const COUNTING: Duration = Duration::from_millis(250);
@@ -28,9 +51,9 @@ pub fn count_resources(folders: &Folders) -> Option<(usize, bool)> {
 }
 
 /// Adds the tools, the resources and the completion of paths to a server.
-pub fn extend(server: Server, folders: Folders) -> Server {
+pub fn extend(server: Server, folders: Folders, access: Access) -> Server {
     let folders = Arc::new(folders);
-    let mut server = tools::add(server, &folders);
+    let mut server = tools::add(server, &folders, access);
     for template in resources::templates(&folders) {
         let listed = Template::of_source(&template.uri_template, template.name)
             .title("A file")

@@ -74,6 +74,24 @@ pub(crate) fn time(time: SystemTime) -> Option<String> {
     ))
 }
 
+/// The same to the nanosecond, where it is not a whole second.
+pub(crate) fn time_exact(time: SystemTime) -> Option<String> {
+    let whole = self::time(time)?;
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let seconds = whole.trim_end_matches('Z');
+    Some(match since.subsec_nanos() {
+        0 => whole,
+        nanoseconds => format!("{seconds}.{nanoseconds:09}Z"),
+    })
+}
+
+/// The same to the millisecond in a name that sorts by time.
+pub(crate) fn stamp(time: SystemTime) -> Option<String> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let whole = self::time(time)?.replace(['-', ':', 'Z'], "");
+    Some(format!("{whole}.{:03}", since.subsec_millis()))
+}
+
 /// The Gregorian date of a day counted from 1970-01-01.
 fn date(mut days: u64) -> Option<(u64, u64, u64)> {
     let leap = |year: u64| {
@@ -135,6 +153,13 @@ mod tests {
             None
         );
         assert_eq!(time(SystemTime::UNIX_EPOCH - Duration::from_secs(1)), None);
+        assert_eq!(
+            time_exact(SystemTime::UNIX_EPOCH + Duration::new(951_782_399, 5_000)).as_deref(),
+            Some("2000-02-28T23:59:59.000005000Z")
+        );
+        let whole = SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_399);
+        assert_eq!(time_exact(whole), time(whole));
+        assert_eq!(stamp(whole).as_deref(), Some("20000228T235959.000"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! What a path text means: a place in a working folder, or the top above several. Nothing is looked up on the disk yet.
+//! What a path text means: a place in a working folder, or the top above several. All that is looked up on the disk yet is
+//! whether the folder is still there, and whether links lead to what nobody is shown.
 
 use std::path::PathBuf;
 
 use super::{
     FilesError, Folder, Folders,
     lexical::{self, Lexical, Refused, Rules},
+    names,
     place::Place,
     uri,
 };
@@ -46,7 +48,17 @@ impl<'a> Spot<'a> {
             Refused::Nul => FilesError::invalid("path", "a path has no NUL byte."),
             Refused::Outside => folders.missing(text),
         })?;
-        Self::locate(folders, lexical).ok_or_else(|| folders.missing(text))
+        let spot = Self::locate(folders, lexical).ok_or_else(|| folders.missing(text))?;
+        if let Self::At(place) = &spot {
+            if names::has_ours(place.below()) {
+                return Err(folders.missing(text));
+            }
+            place.expect_there()?;
+            if place.expect_shown().is_err() {
+                return Err(folders.missing(text));
+            }
+        }
+        Ok(spot)
     }
 
     /// The same for a resource: only `file://` URIs name resources.
@@ -54,11 +66,17 @@ impl<'a> Spot<'a> {
         if !uri::is_file_uri(text) {
             return Err(folders.missing(text));
         }
+        Self::of_argument(folders, "uri", text)
+    }
+
+    /// The same as [`Spot::of_path`] for an argument of another name.
+    pub(crate) fn of_argument(
+        folders: &'a Folders,
+        argument: &'static str,
+        text: &str,
+    ) -> Result<Self, FilesError> {
         Self::of_path(folders, text).map_err(|error| match error {
-            FilesError::Invalid { problem, .. } => FilesError::Invalid {
-                argument: "uri",
-                problem,
-            },
+            FilesError::Invalid { problem, .. } => FilesError::Invalid { argument, problem },
             other => other,
         })
     }

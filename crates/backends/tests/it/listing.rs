@@ -37,23 +37,6 @@ fn entries_are_in_order_with_sizes_and_hidden_ones() {
 }
 
 #[test]
-fn d_38_the_trash_is_in_no_list() {
-    let notes = fixture(&[
-        (".polyport-trash/old.txt", "needle"),
-        ("a.txt", "x"),
-        ("sub/.polyport-trash/b.txt", "needle"),
-    ]);
-    assert_eq!(
-        notes.text("list_directory", json!({})),
-        "a.txt  1 B\nsub/\n"
-    );
-    let everything = json!({ "pattern": "needle", "includeHidden": true, "includeIgnored": true });
-    let found = notes.json("search_contents", everything);
-    assert_eq!(found["files"].as_array().unwrap().len(), 1);
-    assert_eq!(found["files"][0]["path"], "sub/.polyport-trash/b.txt");
-}
-
-#[test]
 fn pages_of_20_000_entries_meet_every_entry_once() {
     let notes = fixture(&[("many/", "")]);
     for number in 0..20_000 {

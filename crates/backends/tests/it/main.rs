@@ -1,18 +1,30 @@
 //! The files back-end from outside: one module for each subject. Needs a temporary folder and nothing else.
-#![allow(clippy::unwrap_used, reason = "a test may fail that way")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail that way, and says when it cannot run"
+)]
 
 mod bounds;
 #[cfg(unix)]
 mod confinement;
 mod contents;
+mod editing;
+#[cfg(unix)]
+mod escapes;
+mod faults;
 mod info;
 mod listing;
 mod mcp;
 mod media;
+mod model;
+mod moving;
 mod paths;
 mod reading;
 mod resources;
 mod schemas;
 mod searching;
 mod support;
+mod trash;
 mod tree;
+mod writing;

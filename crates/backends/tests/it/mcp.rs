@@ -3,7 +3,7 @@
 use polyport::model::ResourceContents;
 use polyport::testing::{self, TestPeer};
 use polyport::{CallError, Resource, Revision, Server};
-use polyport_backends::files::{Folders, Limits, serve};
+use polyport_backends::files::{Folders, Limits, serve, serve::Access};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, fixture};
@@ -15,7 +15,7 @@ async fn connect(folders: Folders, revision: Revision) -> TestPeer {
         Server::new("files", "1").add_resource(Resource::new("x://other", "other", |_cx| async {
             Ok(ResourceContents::text("x://other", "another source"))
         }));
-    testing::connect(serve::extend(server, folders), revision)
+    testing::connect(serve::extend(server, folders, Access::Read), revision)
         .await
         .unwrap()
 }
@@ -154,6 +154,74 @@ async fn br_038_what_the_model_can_mend_is_a_result() {
             assert_eq!(told["isError"], true, "{tool} {arguments}: {told}");
             let text = told["content"][0]["text"].as_str().unwrap();
             assert!(text.contains(says), "{tool} {arguments}: {text}");
+        }
+    }
+}
+
+/// What a model pays in every conversation.
+// req: D-41
+#[test]
+fn d_41_definitions_stay_light() {
+    for (access, tools, bytes) in [(Access::Read, 9, 6_200), (Access::Write, 15, 9_500)] {
+        let server = serve::extend(Server::new("files", "1"), notes().folders, access);
+        let weights = server.tool_definitions().map(|tool| tool.as_bytes().len());
+        let weights: Vec<_> = weights.collect();
+        let sum: usize = weights.iter().sum();
+        assert_eq!(weights.len(), tools);
+        assert!(sum < bytes, "{sum} bytes");
+    }
+}
+
+/// Without the right to write there is nothing to write with; with it, each tool says what it does.
+#[tokio::test]
+async fn hints_say_what_a_tool_does() {
+    let read_only = json!({"readOnlyHint": true, "openWorldHint": false});
+    let hints = |destructive, idempotent| {
+        let mut hints = json!({"destructiveHint": destructive, "openWorldHint": false});
+        if idempotent {
+            hints["idempotentHint"] = true.into();
+        }
+        hints
+    };
+    for revision in BOTH {
+        for access in [Access::Read, Access::Write] {
+            let server = serve::extend(Server::new("files", "1"), notes().folders, access);
+            let peer = testing::connect(server, revision).await.unwrap();
+            let listed = peer.request("tools/list", &json!({})).await.unwrap();
+            let mut writing = Vec::new();
+            for tool in listed["tools"].as_array().unwrap() {
+                assert!(
+                    tool["title"].is_string() && tool["description"].is_string(),
+                    "{tool}"
+                );
+                if tool["annotations"] != read_only {
+                    writing.push((tool["name"].as_str().unwrap(), tool["annotations"].clone()));
+                }
+            }
+            let want = match access {
+                Access::Read => Vec::new(),
+                Access::Write => vec![
+                    ("write_file", hints(true, true)),
+                    ("edit_file", hints(true, false)),
+                    ("create_directory", hints(false, true)),
+                    ("move_file", hints(true, false)),
+                    ("copy_file", hints(false, true)),
+                    ("delete_file", hints(true, true)),
+                ],
+            };
+            assert_eq!(writing, want);
+            if access == Access::Read {
+                let (code, message, _) = refused(
+                    &peer,
+                    "tools/call",
+                    json!({"name": "write_file", "arguments": {"path": "x", "content": ""}}),
+                )
+                .await;
+                assert!(
+                    code == -32602 && message.contains("write_file"),
+                    "{code} {message}"
+                );
+            }
         }
     }
 }

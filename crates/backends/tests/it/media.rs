@@ -66,7 +66,7 @@ fn text_and_large_files_are_refused_with_what_to_do() {
     }
     let error = notes.text("read_media_file", json!({ "path": "big.bin" }));
     assert!(
-        error.starts_with("Error: \"big.bin\" has 101 bytes, and one answer holds at most 100."),
+        error.starts_with("Error: \"big.bin\" has 101 bytes, and one call takes at most 100."),
         "{error}"
     );
 }

@@ -344,7 +344,7 @@ fn several_files_share_the_room() {
         files[1]["error"]
             .as_str()
             .unwrap()
-            .starts_with("Nothing at \"nothing\" that can be read. The working folder is ")
+            .starts_with("Nothing at \"nothing\" that can be reached. The working folder is ")
     );
     for file in &files[2..] {
         let content = file["content"].as_str().unwrap();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport::{Ended, Era, Limits, Revisions, Server, Service};
+use polyport_backends::files::serve::Access;
 use polyport_backends::files::{self, FolderError, Folders};
 use rustix::fs::{FileType, fstat};
 
@@ -162,9 +163,9 @@ impl Serve {
         if !folders.is_empty() {
             let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
             start_up.will_add_folders(&opened, &folders);
-            let extended = files::serve::extend(server, opened);
+            let extended = files::serve::extend(server, opened, Access::Read);
             server = start_up.added(extended);
-            instructions.push(files::serve::INSTRUCTIONS);
+            instructions.push(Access::Read.instructions());
         }
         if targets.contains(&Target::Demo) {
             start_up.will_add("demo", "built-in");

@@ -38,7 +38,7 @@ pub struct GetFileInfoResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub size: Option<u64>,
-    /// When it was last changed (UTC).
+    /// When it was last changed (UTC), to the nanosecond.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub modified: Option<String>,
@@ -99,7 +99,7 @@ fn inform(place: &Place<'_>, pace: &Pace<'_>) -> Result<GetFileInfoResult, Files
         kind: Kind::of(&metadata),
         is_link,
         size: is_file.then(|| metadata.len()),
-        modified: time(metadata.modified()),
+        modified: super::modified(&metadata),
         created: time(metadata.created()),
         accessed: time(metadata.accessed()),
         permissions: Some(permissions(&metadata)),

@@ -102,7 +102,7 @@ fn describe(place: &Place<'_>, kind: Kind) -> Option<DirectoryEntry> {
     let name = place.shown_name();
     let metadata = match kind {
         Kind::File => place.link_metadata(),
-        Kind::Link => place.metadata(),
+        Kind::Link => place.target(),
         _ => {
             return Some(DirectoryEntry {
                 name,

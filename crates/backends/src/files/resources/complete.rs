@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fmt::Write as _, ops::Bound, path::PathBuf};
 use super::super::{
     FilesError, Folders, Kind,
     lexical::{self, Lexical, Rules},
-    listing,
+    listing, names,
     pace::Pace,
     place::Place,
     uri,
@@ -97,12 +97,10 @@ fn below<'a>(root: &Place<'a>, typed: &str) -> Option<Place<'a>> {
     else {
         return None;
     };
-    Some(
-        root.at(&parts
-            .into_iter()
-            .map(lexical::os_name)
-            .collect::<Option<PathBuf>>()?),
-    )
+    let names = parts.into_iter().map(lexical::os_name);
+    let place = root.at(&names.collect::<Option<PathBuf>>()?);
+    let is_shown = !names::has_ours(place.below()) && place.expect_shown().is_ok();
+    is_shown.then_some(place)
 }
 
 fn is_wanted(place: &Place<'_>, entry: &listing::Entry, start: &[u8]) -> bool {
@@ -112,7 +110,7 @@ fn is_wanted(place: &Place<'_>, entry: &listing::Entry, start: &[u8]) -> bool {
         && (asks_hidden || !name.starts_with(b"."))
         && match entry.kind {
             Kind::Directory | Kind::File => true,
-            Kind::Link => place.join(&entry.name).metadata().is_ok(),
+            Kind::Link => place.join(&entry.name).target().is_ok(),
             Kind::Other => false,
         }
 }

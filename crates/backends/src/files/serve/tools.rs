@@ -12,10 +12,19 @@ use polyport::{Cx, Fault, IntoToolResult, Json, Server, Tool, ToolError, ToolRes
 
 use super::super::ops::{self, Medium, ReadMediaFileResult, ToText};
 use super::super::{FilesError, Folders};
+use super::Access;
 
-/// The tools that read.
-pub(super) fn add(server: Server, folders: &Arc<Folders>) -> Server {
-    let all = folders.clone();
+/// The tools that read, and those that change something if they may.
+pub(super) fn add(server: Server, folders: &Arc<Folders>, access: Access) -> Server {
+    let server = reading(Tools(server, folders));
+    match access {
+        Access::Read => server,
+        Access::Write => writing(Tools(server, folders)),
+    }
+}
+
+fn reading(tools: Tools<'_>) -> Server {
+    let all = tools.1.clone();
     let list_allowed_directories = Tool::new(
         "list_allowed_directories",
         description::<ops::ListAllowedDirectories>(),
@@ -24,7 +33,7 @@ pub(super) fn add(server: Server, folders: &Arc<Folders>) -> Server {
             async move { Ok(text(result)) }
         },
     );
-    Tools(server, folders)
+    tools
         .reads(
             "list_directory",
             "List a directory",
@@ -72,6 +81,61 @@ pub(super) fn add(server: Server, folders: &Arc<Folders>) -> Server {
         )
 }
 
+fn writing(tools: Tools<'_>) -> Server {
+    tools
+        .writes(
+            "write_file",
+            "Write a text",
+            ops::write_file,
+            Hints::DESTROYS_ONCE,
+        )
+        .writes("edit_file", "Edit a text", ops::edit_file, Hints::DESTROYS)
+        .writes(
+            "create_directory",
+            "Make a directory",
+            ops::create_directory,
+            Hints::ADDS_ONCE,
+        )
+        .writes(
+            "move_file",
+            "Move or rename",
+            ops::move_file,
+            Hints::DESTROYS,
+        )
+        .writes("copy_file", "Copy", ops::copy_file, Hints::ADDS_ONCE)
+        .writes(
+            "delete_file",
+            "Delete",
+            ops::delete_file,
+            Hints::DESTROYS_ONCE,
+        )
+        .0
+}
+
+/// What a client may say to its user before it calls (server/tools, Tool annotations).
+#[derive(Clone, Copy)]
+struct Hints {
+    /// Something may be gone afterwards that was there before, be it to another path.
+    destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    idempotent: bool,
+}
+
+impl Hints {
+    const ADDS_ONCE: Self = Self {
+        destructive: false,
+        idempotent: true,
+    };
+    const DESTROYS: Self = Self {
+        destructive: true,
+        idempotent: false,
+    };
+    const DESTROYS_ONCE: Self = Self {
+        destructive: true,
+        idempotent: true,
+    };
+}
+
 type Operation<A, R> = fn(&Folders, &A, &dyn Fn() -> bool) -> Result<R, FilesError>;
 
 /// A server in the making, and what its tools work on.
@@ -92,6 +156,21 @@ impl Tools<'_> {
         T: IntoToolResult + Send + 'static,
     {
         let tool = tool(name, title, self.1, operation, show).read_only();
+        Self(self.0.add_tool(tool), self.1)
+    }
+
+    /// One operation that changes something.
+    fn writes<A, R>(self, name: &str, title: &str, operation: Operation<A, R>, hints: Hints) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        R: ToText + 'static,
+    {
+        let tool = tool(name, title, self.1, operation, text).destructive(hints.destructive);
+        let tool = if hints.idempotent {
+            tool.idempotent()
+        } else {
+            tool
+        };
         Self(self.0.add_tool(tool), self.1)
     }
 }
