@@ -24,6 +24,9 @@ pub struct Limits {
     pub paths: usize,
     /// Entries in one answer of `list_directory`. Default 1,000; the answer names the entry to go on after.
     pub listed: usize,
+    /// Bytes of names and paths in one answer of `list_directory`, `directory_tree` and `search_files`, and on one page of
+    /// resources. Default 256 KiB, which only very long names reach; the answer is cut there as at the number of entries.
+    pub listed_bytes: usize,
     /// Entries in one `directory_tree`. Default 1,000; folders that no longer fit say how many entries they hold.
     pub tree_entries: usize,
     /// Levels of one `directory_tree`, whatever the caller asks. Default 16, as results nest that deep.
@@ -73,6 +76,7 @@ impl Default for Limits {
             scan_bytes: 256 * 1024 * 1024,
             paths: 50,
             listed: 1_000,
+            listed_bytes: 256 * 1024,
             tree_entries: 1_000,
             tree_depth: 16,
             found: 500,

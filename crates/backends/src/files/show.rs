@@ -7,9 +7,18 @@ const REPEATED: usize = 200;
 
 /// Text of somebody else between quotes: on one line, without control characters, of bounded length.
 pub(crate) fn quoted(text: &str) -> String {
+    quoted_up_to(text, REPEATED)
+}
+
+/// The same of any length: for what is to be sent back as it is.
+pub(crate) fn quoted_whole(text: &str) -> String {
+    quoted_up_to(text, usize::MAX)
+}
+
+fn quoted_up_to(text: &str, most: usize) -> String {
     let mut out = String::from("\"");
     for (count, character) in text.chars().enumerate() {
-        if count == REPEATED {
+        if count == most {
             out.push('…');
             break;
         }
@@ -180,5 +189,6 @@ mod tests {
     fn quotes_show_what_hides() {
         assert_eq!(quoted("a\nb\u{202e}\"c"), r#""a\u{a}b\u{202e}\"c""#);
         assert_eq!(quoted(&"é".repeat(500)).chars().count(), REPEATED + 3);
+        assert_eq!(quoted_whole(&"é".repeat(500)).chars().count(), 502);
     }
 }

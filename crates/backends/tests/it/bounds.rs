@@ -115,6 +115,7 @@ fn a_walk_meets_100_000_entries_in_one_directory() {
     }
     let notes = notes.limited(Limits {
         found: 50_000,
+        listed_bytes: usize::MAX,
         ..Limits::default()
     });
     let found = notes.json("search_files", json!({ "pattern": "many/*" }));
@@ -144,4 +145,75 @@ fn a_directory_that_vanishes_during_a_walk_is_passed_over() {
         .answer("search_files", json!({ "pattern": "f*.txt" }), &remove)
         .unwrap();
     assert_eq!(text.lines().count(), 49, "{text}");
+}
+
+/// Where there are more or longer names than fit, each answer says how to go on, and going on meets every name once.
+#[test]
+fn answers_of_long_names_are_cut_and_go_on() {
+    let names: Vec<_> = (0..40)
+        .map(|n| format!("{n:02}{}", "x".repeat(240)))
+        .collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), "needle\n"))
+        .collect();
+    let notes = fixture(&files).limited(Limits {
+        listed_bytes: 1_000,
+        match_bytes: 1_000,
+        ..Limits::default()
+    });
+    for (tool, args, pointer, name) in [
+        ("list_directory", json!({}), "/entries", "/name"),
+        (
+            "search_files",
+            json!({ "pattern": "*" }),
+            "/matches",
+            "/path",
+        ),
+        (
+            "search_contents",
+            json!({ "pattern": "needle" }),
+            "/files",
+            "/path",
+        ),
+    ] {
+        let (mut met, mut args, mut calls) = (Vec::new(), args, 0);
+        loop {
+            let (text, answer) = notes.answer(tool, args.clone(), &|| false).unwrap();
+            assert!(text.len() < 2_000, "{tool}: {}", text.len());
+            let items = answer.pointer(pointer).and_then(Value::as_array).unwrap();
+            met.extend(
+                items
+                    .iter()
+                    .map(|item| item.pointer(name).unwrap().as_str().unwrap().to_owned()),
+            );
+            calls += 1;
+            let Some((_, after)) = text.split_once("after=\"") else {
+                break;
+            };
+            args["after"] = after.split('"').next().unwrap().into();
+        }
+        assert_eq!(met, names, "{tool}");
+        assert!(calls >= 5, "{tool}: {calls}");
+    }
+    let tree = notes.text("directory_tree", json!({}));
+    assert!(
+        tree.len() < 2_000 && tree.contains("  … 36 more\n"),
+        "{tree}"
+    );
+    assert!(
+        tree.ends_with("[list_directory shows all entries of one directory.]"),
+        "{tree}"
+    );
+    let (mut met, mut cursor) = (0, None::<String>);
+    loop {
+        let page = resources::list(&notes.folders, cursor.as_deref(), &|| false).unwrap();
+        assert!(page.resources.len() < 10);
+        met += page.resources.len();
+        match page.next_cursor {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(met, names.len());
 }

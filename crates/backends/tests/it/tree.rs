@@ -20,14 +20,16 @@ fn a_tree_leaves_out_hidden_and_ignored_and_says_so() {
     let tree = "./\n  src/\n    deep/\n      er/\n        x.rs\n    main.rs\n";
     assert_eq!(
         notes.text("directory_tree", json!({})),
-        format!("{tree}[4 entries were left out as hidden, ignored or excluded.]")
+        format!(
+            "{tree}[4 entries were left out as hidden, ignored or excluded (includeHidden, includeIgnored).]"
+        )
     );
     assert_eq!(
         notes.text(
             "directory_tree",
             json!({ "path": "src", "excludePatterns": ["deep/er"] })
         ),
-        "src/\n  deep/\n  main.rs\n[1 entry was left out as hidden, ignored or excluded.]"
+        "src/\n  deep/\n  main.rs\n[1 entry was left out as hidden, ignored or excluded (includeHidden, includeIgnored).]"
     );
     let all = notes.text(
         "directory_tree",

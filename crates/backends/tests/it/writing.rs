@@ -25,12 +25,12 @@ fn a_file_is_written_new_or_anew() {
         (
             "sub/.hidden",
             "h",
-            "Wrote the new file sub/.hidden: 1 bytes.",
+            "Wrote the new file sub/.hidden: 1 byte.",
         ),
         (
             "sub/ü %41?.md",
             "x",
-            "Wrote the new file sub/ü %41?.md: 1 bytes.",
+            "Wrote the new file sub/ü %41?.md: 1 byte.",
         ),
     ] {
         let said = notes.text("write_file", json!({ "path": path, "content": content }));
@@ -212,7 +212,7 @@ fn links_that_stay_inside_are_written_through() {
     for (path, text) in [("sub/link", "1"), ("far", "2"), ("to-sub/link", "3")] {
         let said = notes.text("write_file", json!({ "path": path, "content": text }));
         assert!(
-            said.starts_with("Overwrote a.txt: 1 bytes"),
+            said.starts_with("Overwrote a.txt: 1 byte"),
             "{path}: {said}"
         );
         assert_eq!(

@@ -30,11 +30,13 @@ mod stop;
 #[command(after_help = "\
 Without -t or --listen, standard input decides. A pipe or a socket, as AI hosts give it: stdio. A
 terminal, a file or /dev/null: HTTP, at http://127.0.0.1:7400/mcp or the next free port.
-SIGTERM and Ctrl-C let running calls finish; a second one cuts them off. Serving changes no file.
+SIGTERM and Ctrl-C let running calls finish; a second one cuts them off. No file is changed
+without --write; with it, what is deleted goes to .polyport-trash in its folder.
 Exit codes: 0 ended as told, 1 calls were cut off, 2 it could not start.
 
 Examples:
-  polyport serve ./notes                          one folder
+  polyport serve ./notes                          one folder, read-only
+  polyport serve --write ./notes                  one folder that clients may change
   polyport serve ./notes ./docs --listen 8080     two, at http://127.0.0.1:8080/mcp
   polyport serve demo                             the built-in server; ./demo is a folder
   claude mcp add notes -- polyport serve ~/notes  let a host start it")]
@@ -42,6 +44,9 @@ pub(crate) struct Serve {
     /// A folder, or demo for the built-in server
     #[arg(required = true, value_name = "BACKEND")]
     backends: Vec<OsString>,
+    /// Let clients change what is in the folders, not only read it
+    #[arg(long)]
+    write: bool,
     /// How clients talk to it
     #[arg(
         short,
@@ -160,12 +165,20 @@ impl Serve {
         let mut start_up = StartUp::new(self.entry(&targets));
         let mut instructions = Vec::new();
         let folders: Vec<_> = targets.iter().filter_map(Target::folder).collect();
+        let access = if self.write {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        if self.write && folders.is_empty() {
+            ui::say("note: --write is for folders, and none is named\n");
+        }
         if !folders.is_empty() {
             let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
-            start_up.will_add_folders(&opened, &folders);
-            let extended = files::serve::extend(server, opened, Access::Read);
+            start_up.will_add_folders(&opened, &folders, access);
+            let extended = files::serve::extend(server, opened, access);
             server = start_up.added(extended);
-            instructions.push(Access::Read.instructions());
+            instructions.push(access.instructions());
         }
         if targets.contains(&Target::Demo) {
             start_up.will_add("demo", "built-in");
@@ -179,6 +192,9 @@ impl Serve {
     fn entry(&self, targets: &[Target]) -> Entry {
         let mut arguments = vec!["serve".to_owned()];
         arguments.extend(targets.iter().map(Target::word));
+        if self.write && targets.iter().any(|target| target.folder().is_some()) {
+            arguments.push("--write".to_owned());
+        }
         if self.era != Speak::Both {
             let era = self.era.to_possible_value().expect("no value is hidden");
             arguments.extend(["--era".to_owned(), era.get_name().to_owned()]);

@@ -17,3 +17,4 @@ mod stream;
 mod support;
 mod usage;
 mod web;
+mod writing;

@@ -59,7 +59,7 @@ fn the_block_is_what_the_first_command_prints() {
 #[test]
 fn the_table_is_what_is_listed() {
     let place = Place::new();
-    let mut program = place.host(&["notes"]);
+    let mut program = place.host(&["notes", "--write"]);
     let listed = program.ask("tools/list", json!({}));
     let mut table = String::from("| tool | what it does | read-only |\n|---|---|---|\n");
     for tool in listed["tools"].as_array().unwrap() {

@@ -28,23 +28,8 @@ fn on_http(place: &Place, words: &[&str], stdin: impl Into<Stdio>) -> String {
     program.stderr()
 }
 
-// req: D-41
-#[test]
-fn d_41_the_blocks() {
-    let place = Place::new();
-    place.write("demo/x", "");
-    for folder in [
-        "many/1/one",
-        "many/2/one",
-        "many/3/a name with blanks (and more)",
-    ] {
-        place.write(&format!("{folder}/x"), "");
-    }
-    let deep = "deep/".repeat(40);
-    place.write(&format!("{deep}x"), "");
-    for at in 0..502 {
-        place.write(&format!("full/{at}"), "");
-    }
+/// The words after `polyport serve` that the blocks of text are made for.
+fn blocks(deep: &str) -> Vec<Vec<&str>> {
     let blocks: &[&[&str]] = &[
         &["notes"],
         &["notes", "./notes/", "notes/../notes"],
@@ -69,11 +54,22 @@ fn d_41_the_blocks() {
             "many/1/one",
             "many/2/one",
             "many/3/a name with blanks (and more)",
-            &deep,
+            deep,
             "--listen",
             "0",
         ],
+        &["--write", "notes"],
+        &["--write", "notes", "other/notes", "demo", "--listen", "0"],
+        &["--write", "demo"],
+        &["--write", deep],
         &["notes", "--listen", "0.0.0.0:0", "--insecure-listen"],
+        &[
+            "notes",
+            "--write",
+            "--listen",
+            "0.0.0.0:0",
+            "--insecure-listen",
+        ],
         &[
             "notes",
             "--listen",
@@ -83,8 +79,29 @@ fn d_41_the_blocks() {
             "box.example",
         ],
     ];
+    blocks.iter().map(|words| words.to_vec()).collect()
+}
+
+// req: D-41
+#[test]
+fn d_41_the_blocks() {
+    let place = Place::new();
+    place.write("demo/x", "");
+    for folder in [
+        "many/1/one",
+        "many/2/one",
+        "many/3/a name with blanks (and more)",
+    ] {
+        place.write(&format!("{folder}/x"), "");
+    }
+    let deep = "deep/".repeat(40);
+    place.write(&format!("{deep}x"), "");
+    for at in 0..502 {
+        place.write(&format!("full/{at}"), "");
+    }
+    let blocks = blocks(&deep);
     let mut text = String::new();
-    for words in blocks {
+    for words in &blocks {
         let said = if words.contains(&"--listen") {
             on_http(&place, words, Stdio::null())
         } else {
@@ -110,7 +127,7 @@ fn d_41_the_blocks() {
 fn the_entry_can_be_pasted() {
     let place = Place::new();
     place.write("my notes/x.txt", "x");
-    let mut program = place.host(&["my notes", "demo", "--era", "legacy"]);
+    let mut program = place.host(&["my notes", "demo", "--write", "--era", "legacy"]);
     program.close_input();
     program.end();
     let said = program.stderr();
@@ -126,6 +143,12 @@ fn the_entry_can_be_pasted() {
     let listed = program.call("list_directory", serde_json::json!({}));
     assert!(listed.to_string().contains("x.txt"), "{listed}");
     program.call("whoami", serde_json::json!({}));
+    let written = serde_json::json!({"path": "y.txt", "content": "y"});
+    program.call("write_file", written);
+    assert_eq!(
+        std::fs::read_to_string(place.path("my notes/y.txt")).unwrap(),
+        "y"
+    );
 }
 
 /// A program that is on the search path is named as it is found there, not by what it links to.

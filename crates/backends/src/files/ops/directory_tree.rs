@@ -93,6 +93,7 @@ pub fn directory_tree(
         pace: &pace,
         most: (limits.tree_entries / 4).max(1),
         room: limits.tree_entries,
+        room_bytes: limits.listed_bytes,
         depth: args.max_depth.map_or(limits.tree_depth, |depth| {
             depth.as_usize().min(limits.tree_depth)
         }),
@@ -123,6 +124,8 @@ struct Growth<'a> {
     /// Entries of one directory, so that a large one leaves room for others.
     most: usize,
     room: usize,
+    /// The same in bytes of names.
+    room_bytes: usize,
     depth: usize,
     nodes: Vec<Node>,
     waiting: VecDeque<Branch<'a>>,
@@ -215,8 +218,11 @@ impl<'a> Growth<'a> {
             !skips
         };
         let most = self.most.min(self.room);
-        let listing = listing::list(&branch.place, Bound::Unbounded, most, &keep, self.pace)?;
+        let mut listing = listing::list(&branch.place, Bound::Unbounded, most, &keep, self.pace)?;
         self.time_up |= !listing.whole;
+        let fitting = self.fitting(&branch.place, &listing.entries);
+        listing.left += listing.entries.len() - fitting;
+        listing.entries.truncate(fitting);
         self.room -= listing.entries.len();
         let depth = branch.depth + 1;
         let places = listing
@@ -230,6 +236,19 @@ impl<'a> Growth<'a> {
         node.children = Some(numbers);
         node.not_shown = listing.left;
         Ok(())
+    }
+
+    /// How many of the entries there is room for by the length of their names.
+    fn fitting(&mut self, place: &Place<'_>, entries: &[listing::Entry]) -> usize {
+        for (number, entry) in entries.iter().enumerate() {
+            let length = place.join(&entry.name).shown_name().len();
+            if length > self.room_bytes {
+                self.room = number;
+                return number;
+            }
+            self.room_bytes -= length;
+        }
+        entries.len()
     }
 
     fn add(
@@ -284,7 +303,7 @@ impl<'a> Growth<'a> {
         if self.skipped.get() > 0 {
             let entries = show::count(self.skipped.get(), "entry was", "entries were");
             notes.push(format!(
-                "{entries} left out as hidden, ignored or excluded."
+                "{entries} left out as hidden, ignored or excluded (includeHidden, includeIgnored)."
             ));
         }
         if self.nodes.iter().any(|node| node.not_shown > 0) {

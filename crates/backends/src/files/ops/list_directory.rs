@@ -69,20 +69,28 @@ pub fn list_directory(
     let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     let listing = listing::list(&place, from, folders.limits().listed, &|_| true, &pace)?;
     let mut entries = Vec::with_capacity(listing.entries.len());
-    let mut is_whole = listing.whole;
-    for entry in &listing.entries {
+    let (mut is_whole, mut left) = (listing.whole, listing.left);
+    let mut room = folders.limits().listed_bytes;
+    for (number, entry) in listing.entries.iter().enumerate() {
         if !pace.go_on()? {
             is_whole = false;
             break;
         }
-        entries.extend(describe(&place.join(&entry.name), entry.kind));
+        let place = place.join(&entry.name);
+        let length = place.shown_name().len();
+        if number > 0 && length > room {
+            left += listing.entries.len() - number;
+            break;
+        }
+        room = room.saturating_sub(length);
+        entries.extend(describe(&place, entry.kind));
     }
     let mut notes = Vec::new();
-    if let (Some(last), true) = (entries.last(), listing.left > 0) {
-        let left = show::count(listing.left, "more entry", "more entries");
+    if let (Some(last), true) = (entries.last(), left > 0) {
+        let left = show::count(left, "more entry", "more entries");
         notes.push(format!(
             "{left}: go on with after={}.",
-            show::quoted(&last.name)
+            show::quoted_whole(&last.name)
         ));
     }
     if !is_whole {

@@ -211,7 +211,10 @@ fn nothing_matched(args: &SearchContents, searched: usize, skipped: usize) -> St
     );
     if skipped > 0 {
         let entries = show::count(skipped, "entry was", "entries were");
-        let _ = write!(note, " {entries} left out as hidden, ignored or excluded.");
+        let _ = write!(
+            note,
+            " {entries} left out as hidden, ignored or excluded (includeHidden, includeIgnored)."
+        );
     }
     note
 }

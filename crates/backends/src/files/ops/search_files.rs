@@ -81,20 +81,23 @@ pub fn search_files(
     let mut walk = Walk::new(folders, spot, &filter, after, &pace);
     let mut matches: Vec<FoundPath> = Vec::new();
     let mut notes = Vec::new();
+    let mut room = limits.listed_bytes;
     while let Some(found) = walk.next()? {
         if !pattern.matches(&found.from_start, found.kind) {
             continue;
         }
-        if matches.len() >= limits.found {
+        let path = found.place.shown();
+        if matches.len() >= limits.found || !matches.is_empty() && path.len() > room {
             let last = matches
                 .last()
-                .map(|last| show::quoted(&last.path))
+                .map(|last| show::quoted_whole(&last.path))
                 .unwrap_or_default();
             notes.push(format!("There are more: go on with after={last}."));
             break;
         }
+        room = room.saturating_sub(path.len());
         matches.push(FoundPath {
-            path: found.place.shown(),
+            path,
             kind: found.kind,
         });
     }
@@ -117,7 +120,10 @@ fn nothing_matched(args: &SearchFiles, pattern: &Pattern, skipped: usize) -> Str
     }
     if skipped > 0 {
         let entries = show::count(skipped, "entry was", "entries were");
-        let _ = write!(note, " {entries} left out as hidden, ignored or excluded.");
+        let _ = write!(
+            note,
+            " {entries} left out as hidden, ignored or excluded (includeHidden, includeIgnored)."
+        );
     }
     note
 }

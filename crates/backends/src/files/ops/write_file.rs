@@ -137,10 +137,15 @@ impl WriteFile {
 
 impl ToText for WriteFileResult {
     fn to_text(&self) -> String {
-        let (path, size) = (show::one_line(&self.path), self.size);
+        let path = show::one_line(&self.path);
+        let size = show::count(
+            usize::try_from(self.size).unwrap_or(usize::MAX),
+            "byte",
+            "bytes",
+        );
         let mut text = match self.old_size {
-            None => format!("Wrote the new file {path}: {size} bytes."),
-            Some(old) => format!("Overwrote {path}: {size} bytes in place of {old}."),
+            None => format!("Wrote the new file {path}: {size}."),
+            Some(old) => format!("Overwrote {path}: {size} in place of {old}."),
         };
         if self.other_names > 0 {
             let names = usize::try_from(self.other_names).unwrap_or(usize::MAX);

@@ -58,12 +58,12 @@ pub fn list(
     let filter = Filter::default();
     let mut walk = Walk::new(folders, spot, &filter, after, &pace);
     let mut resources = Vec::new();
-    let mut last = None;
+    let (mut last, mut room) = (None, limits.listed_bytes);
     while let Some(found) = walk.next()? {
         if found.kind != Kind::File || found.place.is_in_inner_folder() {
             continue;
         }
-        if resources.len() >= limits.page.max(1) {
+        if resources.len() >= limits.page.max(1) || !resources.is_empty() && room == 0 {
             let next_cursor = last.map(|last| cursor::encode(folders, &last));
             return Ok(Page {
                 resources,
@@ -71,7 +71,10 @@ pub fn list(
             });
         }
         last = Some((found.place.index(), found.place.below().to_owned()));
-        resources.extend(describe(&found));
+        let described = describe(&found);
+        let length = |r: &Resource| r.uri.len() + r.name.len();
+        room = room.saturating_sub(described.as_ref().map_or(0, length));
+        resources.extend(described);
     }
     let tally = walk.tally();
     let next_cursor = match (tally.stopped, tally.last) {

@@ -86,7 +86,7 @@ impl Http {
             ..Config::default()
         };
         let bound = self.bind(Endpoint::new(service, config)).await?;
-        self.warn(&bound);
+        self.warn(&bound, start_up);
         start_up.say(&Reached::Http(&self.url(&bound)), speaks, why);
         Ok(bound.serve(stop).await)
     }
@@ -116,13 +116,18 @@ impl Http {
         format!("http://{host}:{}{}", bound.address().port(), self.path)
     }
 
-    fn warn(&self, bound: &Bound) {
+    fn warn(&self, bound: &Bound, start_up: &StartUp) {
         let address = bound.address();
         if address.ip().is_loopback() {
             return;
         }
+        let change = if start_up.is_writable() {
+            " and change"
+        } else {
+            ""
+        };
         ui::say(&format!(
-            "warning: whoever can reach {address} can read what is served; nothing checks who asks\n"
+            "warning: whoever can reach {address} can read{change} what is served; nothing checks who asks\n"
         ));
         if address.ip().is_unspecified() && self.allow_host.is_empty() {
             ui::say(

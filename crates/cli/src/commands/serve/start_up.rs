@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use polyport::{Revisions, Server};
-use polyport_backends::files::{Folders, serve::count_resources};
+use polyport_backends::files::Folders;
+use polyport_backends::files::serve::{Access, count_resources};
 
 use super::entry::Entry;
 use crate::ui::{self, count, thousands};
@@ -37,6 +38,7 @@ pub(super) struct StartUp {
 struct Backend {
     kind: &'static str,
     what: String,
+    is_writable: bool,
     /// The names with which paths begin where there are several folders, and how they were named.
     folders: Vec<(String, String)>,
     resources: Option<(usize, bool)>,
@@ -65,13 +67,14 @@ impl StartUp {
     }
 
     /// The next back-end is made of folders, which were named by these paths.
-    pub(super) fn will_add_folders(&mut self, folders: &Folders, named: &[&Path]) {
+    pub(super) fn will_add_folders(&mut self, folders: &Folders, named: &[&Path], access: Access) {
         let what = match named {
             [only] => ui::path(only),
             several => count(several.len(), "folder"),
         };
         self.will_add("files", &what);
         if let Some(last) = self.backends.last_mut() {
+            last.is_writable = access == Access::Write;
             last.resources = count_resources(folders);
             let names = folders.iter().map(|folder| folder.name().to_owned());
             last.folders = names.zip(named.iter().map(|path| ui::path(path))).collect();
@@ -98,6 +101,11 @@ impl StartUp {
         server
     }
 
+    /// Whether clients may change something.
+    pub(super) fn is_writable(&self) -> bool {
+        self.backends.iter().any(|backend| backend.is_writable)
+    }
+
     /// Says it.
     pub(super) fn say(&self, reached: &Reached<'_>, speaks: Revisions, why: &str) {
         ui::say(&self.text(reached, speaks, why));
@@ -110,6 +118,7 @@ impl StartUp {
             count(self.backends.len(), "back-end"),
         )];
         self.table(&mut lines);
+        lines.extend(self.backends.iter().filter_map(Backend::writes));
         lines.push(match reached {
             Reached::Stdio => format!("  stdio   ({why})"),
             Reached::Http(url) => format!("  http    {url}  ({why})"),
@@ -136,8 +145,13 @@ impl StartUp {
         };
         for (backend, [what, tools, tokens, rest]) in self.backends.iter().zip(&rows) {
             let line = format!(
-                "  {:<6}  {what:<what_width$}  read-only  {tools:>tools_width$}  {tokens:>tokens_width$}  {rest}",
+                "  {:<6}  {what:<what_width$}  {access:<9}  {tools:>tools_width$}  {tokens:>tokens_width$}  {rest}",
                 backend.kind,
+                access = if backend.is_writable {
+                    "writable"
+                } else {
+                    "read-only"
+                },
                 what_width = width(0),
                 tools_width = width(1),
                 tokens_width = width(2),
@@ -173,6 +187,17 @@ impl Backend {
             tokens(self.bytes),
             rest.join("  "),
         ]
+    }
+
+    /// Where clients may change what.
+    fn writes(&self) -> Option<String> {
+        let (place, whose) = match self.folders.len() {
+            1 => (ui::tail(&self.what, WHAT), "its"),
+            _ => (self.what.clone(), "their"),
+        };
+        let kept = format!("deletions are kept in {whose} .polyport-trash");
+        self.is_writable
+            .then(|| format!("  writes  open in {place} (--write); {kept}"))
     }
 
     fn list_folders(&self, lines: &mut Vec<String>) {

@@ -99,7 +99,7 @@ impl<'a> Grep<'a> {
         let mut notes = Vec::new();
         match (end, &self.last) {
             (End::Full, Some((path, line))) => {
-                let after = show::quoted(&format!("{path}:{line}"));
+                let after = show::quoted_whole(&format!("{path}:{line}"));
                 notes.push(format!(
                     "There are more matches: go on with after={after}, or narrow `path` or `glob`."
                 ));
@@ -164,12 +164,19 @@ impl<'a> Grep<'a> {
                 continue;
             }
             let shown = clip(line.bytes, found, self.limits.match_line);
+            // The first match of a file brings its path along.
+            let path = if hits.last == 0 {
+                place.shown().len()
+            } else {
+                0
+            };
             let is_full = self.matches >= self.most
-                || self.matches > 0 && self.bytes + shown.len() > self.limits.match_bytes;
+                || self.matches > 0 && self.bytes + path + shown.len() > self.limits.match_bytes;
             if is_full {
                 return Ok(End::Full);
             }
             self.matches += 1;
+            self.bytes += path;
             self.last = Some((place.shown(), line.number));
             hits.add_match(line.number, shown, self);
         }
