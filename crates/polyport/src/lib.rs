@@ -48,6 +48,7 @@
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
+//! - [`roots`]: what the roots of a client leave of a server's folders.
 //! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
 
 pub mod ask;
@@ -57,6 +58,7 @@ pub mod http;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
+pub mod roots;
 pub mod schema;
 pub mod server;
 #[cfg(unix)]
