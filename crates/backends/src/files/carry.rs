@@ -90,8 +90,8 @@ pub(crate) fn copy(job: &mut Job<'_>, goal: &Goal<'_>) -> Result<(), FilesError>
         let begun = Draft::begin(goal.dir, |name| goal.dir.open_with(name, &options));
         let (mut file, draft) = begun.map_err(goal.fault)?;
         job.copy_bytes(&mut source, &mut file, &metadata)?;
+        file.sync_all().map_err(goal.fault)?;
         if job.moves {
-            file.sync_all().map_err(goal.fault)?;
             expect_same(job, &metadata)?;
         }
         draft

@@ -486,6 +486,19 @@ fn v_510_a_uri_is_decoded_once_for_every_tool() {
             "{uri}"
         );
     }
+    let template = &resources::templates(&notes.folders)[0].uri_template;
+    for typed in [
+        "..%2F",
+        "%2e%2e/",
+        "%2E%2E%2F",
+        "..%2F..%2Fetc/",
+        "sub/%2e%2e/../",
+        "%252e%252e/",
+        "a.txt%00",
+    ] {
+        let found = resources::complete(&notes.folders, template, typed, &never).unwrap();
+        assert!(found.values.is_empty(), "{typed}: {found:?}");
+    }
     assert_eq!((notes.inside(), notes.around()), (inside, around));
     // What is encoded twice names a file of that name, and only that.
     let uri = format!("{base}/%252e%252e%252fsecret.txt");

@@ -248,6 +248,17 @@ fn v_901_a_hard_link_to_the_outside_keeps_its_contents() {
     fs::hard_link(&secret, notes.root().join("hard")).unwrap();
     let edits = json!([{ "oldText": "secret", "newText": "mine" }]);
     notes.json("edit_file", json!({ "path": "hard", "edits": edits }));
+    let (copy, moved) = (
+        json!({ "source": "hard", "destination": "copy" }),
+        json!({ "source": "hard", "destination": "moved" }),
+    );
+    notes.json("copy_file", copy);
+    notes.json("write_file", json!({ "path": "copy", "content": "mine" }));
+    fs::remove_file(notes.root().join("hard")).unwrap();
+    fs::hard_link(&secret, notes.root().join("hard")).unwrap();
+    notes.json("move_file", moved);
+    notes.json("delete_file", json!({ "path": "moved" }));
+    notes.json("write_file", json!({ "path": "hard", "content": "mine" }));
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
     assert_eq!(
         notes.text("read_text_file", json!({ "path": "hard" })),
