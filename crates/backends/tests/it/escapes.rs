@@ -1,22 +1,16 @@
 //! V-901 and V-510 for every tool, those that change something included: nothing outside is read, changed, or told to be there.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::symlink,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{collections::BTreeSet, fs, os::unix::fs::symlink};
 
 use polyport::Server;
-use polyport_backends::files::{FilesError, Folders, resources, serve, serve::Access, uri};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use polyport_backends::files::{resources, serve, serve::Access, uri};
 use serde_json::{Value, json};
 
-use crate::support::{Disk, Fixture, disk, never, workshop};
+use crate::support::{Fixture, never, workshop};
 
 /// What a call is asked to do with a path, and whether something is to be there.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Asks {
+pub(crate) enum Asks {
     /// For what is there.
     Existing,
     /// For a place for something new, or for what is there.
@@ -24,7 +18,7 @@ enum Asks {
 }
 
 /// Every argument of every tool that is a path.
-const PATHS: &[(&str, &str, Asks)] = &[
+pub(crate) const PATHS: &[(&str, &str, Asks)] = &[
     ("copy_file", "destination", Asks::Place),
     ("copy_file", "source", Asks::Existing),
     ("create_directory", "path", Asks::Place),
@@ -43,7 +37,7 @@ const PATHS: &[(&str, &str, Asks)] = &[
     ("write_file", "path", Asks::Place),
 ];
 
-fn args(tool: &str, argument: &str, path: &str) -> Value {
+pub(crate) fn args(tool: &str, argument: &str, path: &str) -> Value {
     let mut args = match tool {
         "copy_file" | "move_file" => json!({ "source": "a.txt", "destination": "new.txt" }),
         "edit_file" => json!({ "edits": [{ "oldText": "secret", "newText": "changed" }] }),
@@ -60,7 +54,7 @@ fn args(tool: &str, argument: &str, path: &str) -> Value {
 }
 
 /// The error, also where it stands in the answer.
-fn refusal(notes: &Fixture, tool: &str, argument: &str, path: &str) -> String {
+pub(crate) fn refusal(notes: &Fixture, tool: &str, argument: &str, path: &str) -> String {
     match notes.answer(tool, args(tool, argument, path), &never) {
         Err(error) => error.to_string(),
         Ok((text, _)) => match text.split_once("[Error: ") {
@@ -294,143 +288,6 @@ fn v_901_composed_and_decomposed_names_stay_two_names() {
     for (name, text) in [("n\u{e9}.txt", "composed"), ("e\u{301}.txt", "changed")] {
         assert_eq!(notes.text("read_text_file", json!({ "path": name })), text);
     }
-}
-
-// req: V-901
-#[test]
-fn v_901_pipes_sockets_and_devices_are_never_written_to() {
-    let notes = workshop();
-    let pipe = notes.root().join("pipe");
-    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(notes.root().join("socket")).unwrap();
-    symlink("pipe", notes.root().join("to-pipe")).unwrap();
-    let before = notes.inside();
-    for path in ["pipe", "socket", "to-pipe"] {
-        for (tool, argument, _) in PATHS {
-            let is_link_itself = path == "to-pipe"
-                && (matches!(*tool, "delete_file")
-                    || (*tool, *argument) == ("move_file", "source"));
-            if is_link_itself || matches!(*tool, "get_file_info" | "search_contents") {
-                continue;
-            }
-            let error = refusal(&notes, tool, argument, path);
-            let want = match (*tool, *argument) {
-                (_, "destination") => "is there already",
-                ("create_directory", _) => "is a file, not a directory",
-                _ => "is a pipe, socket or device",
-            };
-            assert!(error.contains(want), "{tool} {argument} {path}: {error}");
-        }
-    }
-    // Nor are they taken along.
-    let said = notes.text(
-        "copy_file",
-        json!({ "source": "sub", "destination": "copy" }),
-    );
-    assert!(said.starts_with("Copied sub"), "{said}");
-    let inner = notes.root().join("sub/pipe");
-    mknodat(CWD, &inner, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let said = notes.text(
-        "copy_file",
-        json!({ "source": "sub", "destination": "again" }),
-    );
-    assert!(
-        said.contains("holds a pipe, socket or device. Nothing was changed"),
-        "{said}"
-    );
-    assert!(before.keys().all(|path| notes.inside().contains_key(path)));
-    let devices = Fixture {
-        folders: Folders::open(["/dev"]).unwrap(),
-        ..workshop()
-    };
-    for tool in ["write_file", "edit_file", "delete_file"] {
-        let error = devices.error(tool, args(tool, "path", "null"));
-        assert!(
-            matches!(error, FilesError::Special { .. }),
-            "{tool}: {error}"
-        );
-    }
-}
-
-/// A directory and a file are swapped for links to the outside and back, while every tool that changes something works on
-/// them. Whatever a call answers, nothing outside changes.
-// req: V-901
-#[test]
-fn v_901_what_is_swapped_while_it_is_changed_never_leads_outside() {
-    let notes = workshop();
-    let root = notes.root();
-    let (dir, file) = (root.join("swap"), root.join("f"));
-    fs::create_dir(&dir).unwrap();
-    fs::create_dir(root.join("real")).unwrap();
-    symlink("../notes2", root.join("trap")).unwrap();
-    let around = notes.around();
-    let is_over = AtomicBool::new(false);
-    let exchange = |a: &std::path::Path, b: &std::path::Path| {
-        let _ = rustix::fs::renameat_with(CWD, a, CWD, b, rustix::fs::RenameFlags::EXCHANGE);
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                exchange(&dir, &root.join("trap"));
-                let next = root.join("next");
-                let _ = symlink("../secret.txt", &next);
-                let _ = fs::rename(&next, &file);
-                let _ = mknodat(CWD, &next, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0);
-                let _ = fs::rename(&next, &file);
-                let _ = fs::write(&next, "secret");
-                let _ = fs::rename(&next, &file);
-            }
-        });
-        let calls = [
-            (
-                "write_file",
-                json!({ "path": "swap/secret.txt", "content": "changed" }),
-            ),
-            ("write_file", json!({ "path": "f", "content": "changed" })),
-            (
-                "edit_file",
-                json!({ "path": "f", "edits": [{ "oldText": "secret", "newText": "changed" }] }),
-            ),
-            (
-                "edit_file",
-                json!({ "path": "swap/secret.txt", "edits": [{ "oldText": "secret", "newText": "changed" }] }),
-            ),
-            ("create_directory", json!({ "path": "swap/made/here" })),
-            (
-                "copy_file",
-                json!({ "source": "a.txt", "destination": "swap/copy" }),
-            ),
-            (
-                "copy_file",
-                json!({ "source": "swap", "destination": "real/copy" }),
-            ),
-            (
-                "move_file",
-                json!({ "source": "real/copy", "destination": "swap/moved" }),
-            ),
-            ("delete_file", json!({ "path": "swap/secret.txt" })),
-            ("delete_file", json!({ "path": "swap/copy" })),
-            ("delete_file", json!({ "path": "swap/moved" })),
-        ];
-        let mut wrong = None;
-        for _ in 0..200 {
-            for (tool, args) in &calls {
-                let answer = notes.answer(tool, args.clone(), &never);
-                if matches!(answer, Err(FilesError::Failed { .. })) {
-                    wrong = Some(format!("{tool}: {answer:?}"));
-                }
-            }
-        }
-        // Before any assertion, as the thread would go on for ever.
-        is_over.store(true, Ordering::Relaxed);
-        assert_eq!(wrong, None);
-    });
-    assert_eq!(notes.around(), around);
-    let left: Disk = disk(&root);
-    assert!(
-        !left.keys().any(|path| path.contains(".polyport-new-")),
-        "{left:?}"
-    );
 }
 
 // req: V-510

@@ -25,6 +25,8 @@ mod resources;
 mod schemas;
 mod searching;
 mod support;
+#[cfg(unix)]
+mod swaps;
 mod trash;
 mod tree;
 mod writing;

@@ -164,7 +164,10 @@ async fn br_038_what_the_model_can_mend_is_a_result() {
 fn d_41_definitions_stay_light() {
     for (access, tools, bytes) in [(Access::Read, 9, 6_200), (Access::Write, 15, 9_500)] {
         let server = serve::extend(Server::new("files", "1"), notes().folders, access);
-        let weights = server.tool_definitions().into_iter().map(|tool| tool.as_bytes().len());
+        let weights = server
+            .tool_definitions()
+            .into_iter()
+            .map(|tool| tool.as_bytes().len());
         let weights: Vec<_> = weights.collect();
         let sum: usize = weights.iter().sum();
         assert_eq!(weights.len(), tools);
