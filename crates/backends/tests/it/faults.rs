@@ -230,3 +230,52 @@ fn writers_of_one_file_leave_the_text_of_one() {
     });
     assert_eq!(notes.inside().len(), workshop().inside().len());
 }
+
+/// Somebody else takes the name at every point of a call that may only take a free one.
+#[test]
+fn what_comes_in_between_is_not_overwritten() {
+    for (tool, args) in [
+        (
+            "move_file",
+            json!({ "source": "a.txt", "destination": "b" }),
+        ),
+        ("move_file", json!({ "source": "sub", "destination": "b" })),
+        (
+            "copy_file",
+            json!({ "source": "a.txt", "destination": "b" }),
+        ),
+        ("copy_file", json!({ "source": "sub", "destination": "b" })),
+        (
+            "write_file",
+            json!({ "path": "b", "content": "ours", "ifModified": "none" }),
+        ),
+    ] {
+        let mut refused = 0;
+        for cut in 1..40 {
+            let notes = workshop();
+            let asked = Cell::new(0);
+            let theirs = || {
+                asked.set(asked.get() + 1);
+                if asked.get() == cut {
+                    fs::write(notes.root().join("b"), "theirs").unwrap();
+                }
+                false
+            };
+            let answer = notes.answer(tool, args.clone(), &theirs);
+            if asked.get() < cut {
+                break;
+            }
+            let error = answer.unwrap_err();
+            let is_told = matches!(
+                error,
+                FilesError::Exists { .. } | FilesError::Changed { .. }
+            );
+            assert!(is_told, "{tool} at {cut}: {error}");
+            let mut want = workshop().inside();
+            want.insert("b".into(), crate::support::Entry::File("theirs".into()));
+            assert_eq!(notes.inside(), want, "{tool} at {cut}");
+            refused += 1;
+        }
+        assert!(refused >= 2, "{tool}: {refused}");
+    }
+}
