@@ -2,12 +2,13 @@
 //! it with each request, a legacy session remembers it. Not the request's own parameters.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use polyport_model::{ClientCapabilities, Implementation, Level};
 use polyport_wire::Raw;
 
+use crate::kept::Kept;
 use crate::revision::{Profile, Revision};
 
 /// Who asks: what an authorization layer proved. Two requests of one principal may share state, others never.
@@ -22,7 +23,7 @@ pub struct Principal {
 }
 
 /// What a client says of itself. Kept as text and read on demand.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClientFacts {
     /// `clientInfo`, if it was said.
     pub info: Option<Raw>,
@@ -42,6 +43,17 @@ impl ClientFacts {
     }
 }
 
+impl fmt::Debug for ClientFacts {
+    /// A client may say anything of itself: only how much it is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let len = |raw: &Raw| raw.as_bytes().len();
+        f.debug_struct("ClientFacts")
+            .field("info_bytes", &self.info.as_ref().map(len))
+            .field("capabilities_bytes", &len(&self.capabilities))
+            .finish()
+    }
+}
+
 /// What a legacy session has been told once: `initialize`, then `logging/setLevel`.
 #[derive(Debug)]
 pub struct Remembered {
@@ -49,8 +61,11 @@ pub struct Remembered {
     pub revision: Revision,
     /// Who is at the other end.
     pub client: ClientFacts,
+    /// What those who serve it keep for it.
+    pub kept: Kept,
     /// The lowest level of log messages the client asked for; [`NO_LEVEL`] until then.
     level: AtomicU8,
+    tag: OnceLock<u64>,
 }
 
 const NO_LEVEL: u8 = u8::MAX;
@@ -61,8 +76,20 @@ impl Remembered {
         Self {
             revision,
             client,
+            kept: Kept::default(),
             level: AtomicU8::new(NO_LEVEL),
+            tag: OnceLock::new(),
         }
+    }
+
+    /// Says under which tag it is found in our log; the first one stays. Never the id of the session, which opens it.
+    pub fn set_tag(&self, tag: u64) {
+        self.tag.get_or_init(|| tag);
+    }
+
+    /// Its tag in our log, where its transport gives sessions ids.
+    pub fn tag(&self) -> Option<u64> {
+        self.tag.get().copied()
     }
 
     /// What `logging/setLevel` asked for last.
@@ -129,6 +156,14 @@ impl Envelope {
     pub fn with_principal(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
         self
+    }
+
+    /// The legacy session that it belongs to; none: it stands alone, as every modern request does.
+    pub fn session(&self) -> Option<&Arc<Remembered>> {
+        match &self.source {
+            Source::Session(session) => Some(session),
+            Source::Request { .. } => None,
+        }
     }
 
     /// The revision that this request is in.

@@ -71,6 +71,10 @@ pub struct Limits {
     pub cancel_grace: Duration,
     /// How long running calls may take when the server stops or its input ends. Defaults to 10 seconds; then they are cut.
     pub drain: Duration,
+    /// How long what a server does before it serves may take. Defaults to 30 seconds; then it does not serve and says so.
+    pub start: Duration,
+    /// How long what a server does after it has served may take. Defaults to 10 seconds; then it is cut.
+    pub shutdown: Duration,
     /// How long a client may take to send the head, and then the body, of an HTTP request. Defaults to 30 seconds each; then 408 or an end.
     pub request_read: Duration,
     /// How long a client may take nothing of what is written to it over HTTP, or (on Linux) confirm none of it. Defaults to 60
@@ -114,6 +118,8 @@ impl Default for Limits {
             listens_per_principal: 8,
             cancel_grace: Duration::from_secs(2),
             drain: Duration::from_secs(10),
+            start: Duration::from_secs(30),
+            shutdown: Duration::from_secs(10),
             request_read: Duration::from_secs(30),
             response_write: Duration::from_secs(60),
             connections: 4_096,

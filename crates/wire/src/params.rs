@@ -2,6 +2,7 @@
 //! where. What they have to be is the method's business.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
 
@@ -32,7 +33,7 @@ pub enum Member {
 ///
 /// Cloning it copies no text. Every accessor that returns `&str` checks again that the member is UTF-8,
 /// some microseconds for 64 KiB, so call it once; [`Self::member`] is free.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Params {
     pub(crate) frame: Bytes,
     pub(crate) spans: Spans,
@@ -182,6 +183,13 @@ impl Params {
     pub(crate) fn raw_at(&self, span: Span) -> Option<Raw> {
         span.is_present()
             .then(|| Raw::checked(self.frame.slice(span.range())))
+    }
+}
+
+impl fmt::Debug for Params {
+    /// What is asked belongs in no log: only how much it is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Params({} bytes)", self.spans.whole.range().len())
     }
 }
 

@@ -362,8 +362,11 @@ impl<C, Q> Peer<C, Q> {
         self.outgoing.forget(unwanted, told, on);
     }
 
-    /// Lets go of all tracked calls, to be stopped, and of all that we asked.
+    /// The conversation is over: its session ends, and all tracked calls are let go of, to be stopped, and all that we asked.
     pub fn abandon(&mut self) -> Vec<C> {
+        if let Some(session) = &self.session {
+            session.kept.end();
+        }
         self.outgoing.clear();
         self.incoming.drain()
     }
