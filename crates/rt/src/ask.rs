@@ -167,6 +167,7 @@ impl Ask {
                 "a stream on which it can be asked",
             )));
         }
+        context.count_waiting(true);
         let patience = Box::pin(tokio::time::sleep(context.question_wait()));
         self.state = State::Sent(receiver, patience);
         None
@@ -237,6 +238,7 @@ impl Ask {
             State::Sent(receiver, _) => {
                 // Closed, so that the edge sees it: only then is the client told.
                 drop(receiver);
+                self.context.count_waiting(false);
                 self.context.outlet().unask(&self.context);
             }
             State::New | State::Done => {}

@@ -2,7 +2,7 @@
 //! Not how that looks on the wire of a transport: see [`Outlet`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ use crate::rounds::Rounds;
 use crate::said::{Said, log_message, notification, number};
 
 /// One request to answer.
-#[derive(Debug)]
 pub struct Call {
     /// The method, as the modern era names it.
     pub method: &'static str,
@@ -36,6 +35,16 @@ impl Call {
             params: admitted.params.clone(),
             context: Context::new(admitted, outlet),
         }
+    }
+}
+
+impl fmt::Debug for Call {
+    /// What is asked belongs in no log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("method", &self.method)
+            .field("context", &self.context)
+            .finish_non_exhaustive()
     }
 }
 
@@ -98,6 +107,8 @@ pub enum CancelReason {
     Disconnected,
     /// The server ends.
     Shutdown,
+    /// It took too long. The client is still told how it ended.
+    TimedOut,
 }
 
 const RUNNING: u8 = 0;
@@ -117,6 +128,14 @@ struct Inner {
     state: AtomicU8,
     /// Nothing of this call may be sent any more, even if it has ended. Made when somebody must know.
     revoked: OnceLock<Revocation>,
+    /// Its time is over: it is told as if it were cancelled, and answered all the same.
+    expired: AtomicBool,
+    /// There was no room for it; its outcome says so.
+    turned_away: AtomicBool,
+    /// Layers that hold a waker of their own beside those of questions.
+    bystanders: AtomicUsize,
+    /// Questions that wait for the client's answer on a connection.
+    waiting: AtomicUsize,
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
@@ -137,6 +156,10 @@ impl Context {
             outlet,
             state: AtomicU8::new(RUNNING),
             revoked: OnceLock::new(),
+            expired: AtomicBool::new(false),
+            turned_away: AtomicBool::new(false),
+            bystanders: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             cancelled: Notify::new(),
             said: Mutex::new(None),
             rounds: Mutex::new(None),
@@ -187,7 +210,7 @@ impl Context {
             return;
         };
         let mut said = self.said();
-        if self.state_code() != RUNNING || !progress.is_finite() {
+        if self.state_code() != RUNNING || self.is_expired() || !progress.is_finite() {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -230,7 +253,7 @@ impl Context {
             return;
         }
         let mut said = self.said();
-        if self.state_code() != RUNNING {
+        if self.state_code() != RUNNING || self.is_expired() {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -263,22 +286,23 @@ impl Context {
             .is_some_and(|wanted| level >= wanted)
     }
 
-    /// Is the call no longer wanted?
+    /// Is the call no longer wanted, so that it is not answered?
     pub fn is_cancelled(&self) -> bool {
         self.state_code() > OVER
     }
 
-    /// Why it is no longer wanted.
+    /// Why it should end: it is no longer wanted, or its time is over.
     pub fn cancel_reason(&self) -> Option<CancelReason> {
         match self.state_code() {
             2 => Some(CancelReason::Client),
             3 => Some(CancelReason::Disconnected),
             4 => Some(CancelReason::Shutdown),
-            _ => None,
+            5 => Some(CancelReason::TimedOut),
+            _ => self.is_expired().then_some(CancelReason::TimedOut),
         }
     }
 
-    /// Waits until the call is no longer wanted. Its future is dropped a grace later (default 2 seconds).
+    /// Waits until the call should end. Its future is dropped a grace later (default 2 seconds).
     pub async fn cancelled(&self) -> CancelReason {
         loop {
             let notified = self.0.cancelled.notified();
@@ -303,6 +327,51 @@ impl Context {
         if changed {
             self.0.cancelled.notify_waiters();
         }
+    }
+
+    /// Tells the call that its time is over. It says nothing more, and is answered all the same: by whoever says this.
+    pub fn expire(&self) {
+        let said = self.said();
+        self.0.expired.store(true, Ordering::Release);
+        drop(said);
+        self.0.cancelled.notify_waiters();
+    }
+
+    /// Notes that there was no room for the call, for the statistics and the log.
+    pub fn turn_away(&self) {
+        self.0.turned_away.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        self.0.expired.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn is_turned_away(&self) -> bool {
+        self.0.turned_away.load(Ordering::Acquire)
+    }
+
+    /// Says that a layer around the call holds a waker of its own, until this is dropped. Without it, that would look like
+    /// something else than questions that the call waits for.
+    pub(crate) fn bystand(&self) -> Tally<'_> {
+        Tally::new(&self.0.bystanders)
+    }
+
+    pub(crate) fn bystanders(&self) -> usize {
+        self.0.bystanders.load(Ordering::Acquire)
+    }
+
+    /// One more question waits for the client's answer on its connection, or one less.
+    pub(crate) fn count_waiting(&self, more: bool) {
+        if more {
+            self.0.waiting.fetch_add(1, Ordering::AcqRel);
+        } else {
+            self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Does a question wait for the client's answer on its connection?
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.0.waiting.load(Ordering::Acquire) > 0
     }
 
     /// Was it cancelled, be it after its end? Then what waits to be sent for it is left out.
@@ -399,8 +468,30 @@ impl Context {
 
     /// Waits for the cancel and then for the grace.
     pub(crate) async fn cancelled_for(&self, grace: Duration) {
-        self.cancelled().await;
+        loop {
+            let notified = self.0.cancelled.notified();
+            if self.is_cancelled() {
+                break;
+            }
+            notified.await;
+        }
         tokio::time::sleep(grace).await;
+    }
+}
+
+/// One more in a count, until it is dropped.
+pub(crate) struct Tally<'a>(&'a AtomicUsize);
+
+impl<'a> Tally<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

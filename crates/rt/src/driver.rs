@@ -47,6 +47,7 @@ pub async fn drive(
     writer: &mut (dyn AsyncWrite + Unpin + Send),
     stop: Stop,
 ) -> Ended {
+    let _counted = service.count_session();
     let mut driver = Driver {
         service,
         peer: Peer::new(service.speaks, &service.limits),
@@ -241,7 +242,12 @@ impl Driver<'_> {
         let was_initialized = self.peer.is_initialized();
         match self.peer.handle(message, batch, &mut self.out) {
             Turn::Call(receipt, admitted) => self.begin(receipt, admitted),
-            Turn::Reply(_) => self.end_line(start),
+            Turn::Reply(blame) => {
+                if let Some(blame) = blame {
+                    self.service.count_refused(&blame);
+                }
+                self.end_line(start);
+            }
             Turn::Cancel(context) => {
                 context.cancel(CancelReason::Client);
                 self.end_line(start);

@@ -1,8 +1,10 @@
 //! What answers MCP requests: a server, a back-end, a connection to another server, a router over many.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Notice, Outcome};
@@ -50,7 +52,50 @@ pub trait Handler: Send + Sync + 'static {
         let _ = tool;
         None
     }
+
+    /// Gets ready, before anything is served. See [`Service::start`](crate::Service::start).
+    fn start(&self) -> impl Future<Output = Result<(), StartError>> + Send {
+        std::future::ready(Ok(()))
+    }
+
+    /// Puts things away, when nothing is served any more.
+    fn shutdown(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
+
+/// Why a service does not serve.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The server said so itself.
+    Failed(String),
+    /// It took longer than [`Limits::start`](polyport_proto::Limits::start).
+    TimedOut(Duration),
+    /// It panicked; the log has more.
+    Panicked,
+}
+
+impl StartError {
+    /// The server cannot serve, for that reason.
+    pub fn new(cause: impl fmt::Display) -> Self {
+        Self::Failed(cause.to_string())
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(cause) => write!(f, "the server did not start: {cause}"),
+            Self::TimedOut(after) => {
+                write!(f, "the server did not start within {} s", after.as_secs())
+            }
+            Self::Panicked => f.write_str("the server panicked while it started"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
 
 /// Any [`Handler`], behind a pointer.
 pub trait DynHandler: Send + Sync + 'static {
@@ -64,6 +109,10 @@ pub trait DynHandler: Send + Sync + 'static {
     fn result_meta_dyn(&self) -> String;
     /// See [`Handler::header_params`].
     fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>>;
+    /// See [`Handler::start`].
+    fn start_dyn(self: Arc<Self>) -> BoxFuture<Result<(), StartError>>;
+    /// See [`Handler::shutdown`].
+    fn shutdown_dyn(self: Arc<Self>) -> BoxFuture<()>;
 }
 
 impl<H: Handler> DynHandler for H {
@@ -85,5 +134,13 @@ impl<H: Handler> DynHandler for H {
 
     fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
         self.header_params(tool)
+    }
+
+    fn start_dyn(self: Arc<Self>) -> BoxFuture<Result<(), StartError>> {
+        Box::pin(async move { self.start().await })
+    }
+
+    fn shutdown_dyn(self: Arc<Self>) -> BoxFuture<()> {
+        Box::pin(async move { self.shutdown().await })
     }
 }

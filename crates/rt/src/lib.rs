@@ -3,10 +3,12 @@
 //! # Layout
 //! - [`Handler`]: what everything that answers MCP requests implements; [`Call`] is what it gets.
 //! - [`Context`]: what a call may say before it ends, and how it learns that nobody waits any more.
+//! - [`layer`]: what stands around a handler: time-outs, bounds, spans, and layers of an author's own.
 //! - [`run`]: polls a call once in place and spawns it only if it is not ready.
 //! - [`driver`]: the loop of a line-framed connection; [`stdio`], [`memory`]: where its bytes come from.
 //! - [`ask`]: questions in the middle of a call, the same in both eras; [`seal`]: what of a call travels with its client meanwhile.
 //! - [`bus`]: what changes outside of calls, and who hears of it.
+//! - [`life`]: what a handler does before the first client and after the last; [`stats`]: what lives, and what became of calls.
 //! - [`clock`], [`stop`]: the time, and the end.
 
 pub mod ask;
@@ -15,10 +17,14 @@ pub mod caller;
 pub mod clock;
 pub mod context;
 pub mod driver;
+mod end;
 pub mod fault;
 pub mod handler;
+pub mod hash;
 pub mod heap;
 mod journal;
+pub mod layer;
+pub mod life;
 mod listen;
 pub mod memory;
 pub mod outbox;
@@ -34,6 +40,7 @@ pub mod service;
 mod settle;
 pub mod shield;
 mod state;
+pub mod stats;
 #[cfg(unix)]
 pub mod stdio;
 pub mod stop;
@@ -44,9 +51,12 @@ pub use caller::{Answerer, CallError, Caller};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;
-pub use handler::{BoxFuture, DynHandler, Handler};
+pub use handler::{BoxFuture, DynHandler, Handler, StartError};
+pub use layer::{Layer, Next};
+pub use life::Started;
 pub use question::{Asked, NoAnswer};
 pub use revocation::Revocation;
 pub use seal::SealKey;
 pub use service::Service;
+pub use stats::Stats;
 pub use stop::{Stop, Stopper};

@@ -11,7 +11,8 @@ use polyport_proto::{Outcome, RpcError};
 use polyport_wire::Member;
 
 use crate::context::{Call, Context};
-use crate::fault::internal;
+use crate::end::End;
+use crate::fault::{internal, let_go};
 use crate::handler::{BoxFuture, DynHandler};
 use crate::journal::Entry;
 use crate::listen::{self, is_subscription};
@@ -34,16 +35,25 @@ pub struct Running {
 
 /// Begins a call.
 pub fn begin(service: &Service, call: Call) -> Begun {
-    let entry = Entry::open(&call);
+    let context = call.context.clone();
+    let entry = Entry::open(&context);
+    service.counters.begun();
     let outcome = match begin_guarded(service, call) {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(future)) => return Begun::Pending(Running { future, entry }),
         Err(error) => Outcome::Failed(error),
     };
-    if let Some(entry) = entry {
-        entry.close(Some(&outcome));
-    }
+    close(service, &context, entry, Some(&outcome));
     Begun::Ready(outcome)
+}
+
+/// A call has ended; none: it did not end in the grace of its cancel.
+fn close(service: &Service, context: &Context, entry: Option<Entry>, outcome: Option<&Outcome>) {
+    let end = End::of(context, outcome);
+    service.counters.ended(end);
+    if let Some(entry) = entry {
+        entry.close(context, end, outcome, &service.shown);
+    }
 }
 
 /// The call polled once: its outcome, or the rest of it. An error: what the client brought back is not of this call.
@@ -94,9 +104,7 @@ impl Running {
                 outcome = future => Some(service.seal(&context, outcome)),
                 () = context.cancelled_for(grace) => None,
             };
-            if let Some(entry) = entry {
-                entry.close(outcome.as_ref());
-            }
+            close(&service, &context, entry, outcome.as_ref());
             done(outcome);
         });
     }
@@ -131,11 +139,7 @@ struct Guarded {
 
 impl Guarded {
     fn let_go(&mut self) {
-        let future = self.future.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(future))).is_err() {
-            let method = self.context.method();
-            tracing::error!(method, "a call panicked while it was dropped");
-        }
+        let_go(self.future.take(), self.context.method());
     }
 
     fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {

@@ -11,10 +11,14 @@ use tokio::sync::Notify;
 
 use crate::bus::Bus;
 use crate::fault::failure;
-use crate::handler::{DynHandler, Handler};
+use crate::handler::{DynHandler, Handler, StartError};
+use crate::journal::Shown;
+use crate::layer::{Layer, Layered};
+use crate::life::{Life, Started};
 use crate::quota::Listens;
 use crate::seal::SealKey;
 use crate::state::States;
+use crate::stats::{Counters, Kind, Live, Stats};
 
 /// What an edge serves. Cheap to clone; clones share the count of running calls.
 #[derive(Clone)]
@@ -31,6 +35,9 @@ pub struct Service {
     pub(crate) listens: Arc<Listens>,
     running: Arc<AtomicUsize>,
     ended: Arc<Notify>,
+    pub(crate) counters: Arc<Counters>,
+    life: Arc<Life>,
+    pub(crate) shown: Shown,
 }
 
 impl Service {
@@ -50,6 +57,9 @@ impl Service {
             limits: Arc::default(),
             running: Arc::default(),
             ended: Arc::default(),
+            counters: Arc::default(),
+            life: Arc::default(),
+            shown: Arc::default(),
         }
     }
 
@@ -80,6 +90,53 @@ impl Service {
         self.states.seals.rotate(keys);
     }
 
+    /// Puts a layer around the handler; the one that is put there last sees a call first.
+    #[must_use]
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        self.handler = Arc::new(Layered::new(layer, self.handler));
+        self
+    }
+
+    /// Whose values may stand in our own log of calls: names of arguments (`path`), of one tool or prompt (`read.path`), or `uri`.
+    /// Defaults to none: the log has sizes and keyed hashes only.
+    #[must_use]
+    pub fn log_params<S: Into<Box<str>>>(mut self, fields: impl IntoIterator<Item = S>) -> Self {
+        self.shown = fields.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Begins to serve: before the first one does, the handler starts, within [`Limits::start`].
+    ///
+    /// Whoever serves over stdio, over HTTP or in memory need not call it. Whoever mounts an endpoint elsewhere does, and ends with
+    /// [`Started::shutdown`].
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing may be served then.
+    pub async fn start(&self) -> Result<Started, StartError> {
+        let life = self.life.clone();
+        life.start(self.handler.clone(), self.limits.clone()).await
+    }
+
+    /// What lives in it now, and what became of its calls so far; of all clones together.
+    pub fn stats(&self) -> Stats {
+        self.counters.read(self.running())
+    }
+
+    /// Counts a session until what is given back is dropped.
+    pub fn count_session(&self) -> Live {
+        Live::new(self.counters.clone(), Kind::Session)
+    }
+
+    /// Counts a stream until what is given back is dropped.
+    pub fn count_stream(&self) -> Live {
+        Live::new(self.counters.clone(), Kind::Stream)
+    }
+
+    /// Counts what an edge refused because there is no room; other blames change nothing.
+    pub fn count_refused(&self, blame: &Blame) {
+        self.counters.refused(blame);
+    }
+
     /// How many calls run that were not ready at once.
     pub fn running(&self) -> usize {
         self.running.load(Ordering::Relaxed)
@@ -92,7 +149,9 @@ impl Service {
     pub fn check_room(&self) -> Result<(), Blame> {
         let limit = self.limits.calls;
         if self.running() >= limit {
-            Err(Blame::TooManyCalls { limit })
+            let blame = Blame::TooManyCalls { limit };
+            self.count_refused(&blame);
+            Err(blame)
         } else {
             Ok(())
         }

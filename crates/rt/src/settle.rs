@@ -56,7 +56,8 @@ impl Watch {
         let (asking, stepping, ours) = {
             let rounds = context.rounds();
             rounds.as_ref().map_or((0, 0, 0), |rounds| {
-                (rounds.asking(), rounds.stepping, rounds.holders(&waker))
+                let ours = rounds.holders(&waker) + context.bystanders();
+                (rounds.asking(), rounds.stepping, ours)
             })
         };
         drop(waker);

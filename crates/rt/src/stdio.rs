@@ -28,16 +28,23 @@ pub async fn serve(service: &Service) -> io::Result<Ended> {
 /// The same until a stop of the caller's.
 ///
 /// # Errors
-/// The descriptors cannot be used.
-pub async fn serve_until(service: &Service, stop: Stop) -> io::Result<Ended> {
+/// The descriptors cannot be used; or the handler does not start, which is a [`StartError`](crate::StartError) inside.
+pub async fn serve_until(service: &Service, mut stop: Stop) -> io::Result<Ended> {
     crate::heap::keep_warm();
     let (mut reader, mut writer) = (input()?, output()?);
     let service = service.clone();
+    let started = tokio::select! {
+        biased;
+        () = stop.wait() => return Ok(Ended { cut: 0, broken: false }),
+        started = service.start() => started.map_err(io::Error::other)?,
+    };
     // As a task it runs on the thread that waits for the descriptors. What the caller blocks on runs on another, and each
     // message would cost wake-ups between the two. The set ends the task when this future is dropped.
     let mut driving = JoinSet::new();
     driving.spawn(async move { drive(&service, &mut *reader, &mut *writer, stop).await });
-    match driving.join_next().await {
+    let driven = driving.join_next().await;
+    started.shutdown().await;
+    match driven {
         Some(Ok(ended)) => Ok(ended),
         Some(Err(failed)) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
         _ => Err(io::Error::other("the runtime ended first")),

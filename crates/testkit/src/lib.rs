@@ -1,11 +1,13 @@
 //! For tests only: scripted peers over an in-memory connection in virtual time, handlers that behave as a test wants,
-//! and built programs that are talked to on their pipes.
+//! built programs that are talked to on their pipes, and an ear for our own log.
 
 pub mod handlers;
+pub mod log;
 #[cfg(unix)]
 pub mod program;
 pub mod script;
 
+pub use log::Log;
 #[cfg(unix)]
 pub use program::Program;
 pub use script::Script;

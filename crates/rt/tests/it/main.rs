@@ -1,9 +1,13 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
+mod asked;
 mod changes;
 mod faults;
+mod journal;
+mod layers;
 mod legacy;
+mod life;
 mod modern;
 mod questions;
 mod races;

@@ -1,0 +1,77 @@
+//! Calls that are made in place, without a connection: for what stands around a handler.
+
+use std::sync::Arc;
+
+use polyport_proto::{Admitted, ClientFacts, Envelope, Outcome, Principal, Revision};
+use polyport_rt::{Alert, Call, Context, Outlet, Service};
+use polyport_wire::{Params, Raw};
+use serde_json::Value;
+
+/// Takes what a call says, and forgets it.
+struct Nowhere;
+
+impl Alert for Nowhere {
+    fn alert(&self) {}
+}
+
+impl Outlet for Nowhere {
+    fn note(&self, _context: &Context, _message: Vec<u8>) -> Result<(), Vec<u8>> {
+        Ok(())
+    }
+
+    fn transport(&self) -> &'static str {
+        "stdio"
+    }
+}
+
+pub(crate) fn principal(subject: &str) -> Arc<Principal> {
+    Arc::new(Principal {
+        issuer: "https://issuer.test".into(),
+        client: "client".into(),
+        subject: subject.into(),
+    })
+}
+
+/// A call with these params, asked by this subject.
+pub(crate) fn call(method: &'static str, params: &str, subject: Option<&str>) -> Call {
+    let client = ClientFacts {
+        info: None,
+        capabilities: Raw::from_static("{}"),
+    };
+    let envelope = Envelope::stated(Revision::LATEST, client, None, None)
+        .with_principal(subject.map(principal));
+    let limits = polyport_wire::Limits::default();
+    let params = Params::parse(params.to_owned().into(), &limits).unwrap();
+    Call::new(
+        Admitted {
+            id: 7.into(),
+            method,
+            params,
+            envelope,
+        },
+        Arc::new(Nowhere),
+    )
+}
+
+/// A call of a tool.
+pub(crate) fn tool(name: &str, subject: Option<&str>) -> Call {
+    call("tools/call", &format!(r#"{{"name":"{name}"}}"#), subject)
+}
+
+/// Asks the handler of a service, in a task.
+pub(crate) fn ask(service: &Service, call: Call) -> tokio::task::JoinHandle<Outcome> {
+    tokio::spawn(service.handler.clone().call_dyn(call))
+}
+
+/// The text of a result, or the message of an error.
+pub(crate) fn said(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Complete(result) => {
+            let result: Value = result.decode().unwrap();
+            let text = result["content"][0]["text"].as_str();
+            text.map_or_else(|| result.to_string(), str::to_owned)
+        }
+        Outcome::Failed(error) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
