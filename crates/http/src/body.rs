@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use polyport_rt::stats::Live;
 use polyport_rt::{CancelReason, Context};
 use tokio::time::{Sleep, sleep};
 
@@ -36,6 +37,7 @@ impl Body {
         opening: Option<Bytes>,
         keep_alive: Duration,
         on_close: OnClose,
+        live: Live,
     ) -> Self {
         Self(Kind::Events(Box::new(Events {
             reader,
@@ -44,6 +46,7 @@ impl Body {
             keep_alive,
             idle: None,
             on_close,
+            _live: live,
         })))
     }
 }
@@ -67,6 +70,7 @@ struct Events {
     /// Runs while nothing happens.
     idle: Option<Pin<Box<Sleep>>>,
     on_close: OnClose,
+    _live: Live,
 }
 
 impl Events {

@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 #[cfg(feature = "http2")]
 use hyper_util::{rt::TokioExecutor, server::conn::auto};
-use polyport_rt::{CancelReason, Ended, Stop};
+use polyport_rt::{CancelReason, Ended, StartError, Started, Stop};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -28,6 +28,8 @@ pub enum ListenError {
     Insecure(SocketAddr),
     /// The system refused.
     Io(SocketAddr, io::Error),
+    /// The server did not start.
+    Start(StartError),
 }
 
 impl fmt::Display for ListenError {
@@ -46,6 +48,7 @@ impl fmt::Display for ListenError {
                 )
             }
             Self::Io(address, error) => write!(f, "cannot listen on {address}: {error}"),
+            Self::Start(error) => error.fmt(f),
         }
     }
 }
@@ -58,9 +61,10 @@ pub struct Bound {
     endpoint: Endpoint,
     listener: TcpListener,
     address: SocketAddr,
+    started: Started,
 }
 
-/// Binds. Addresses other than loopback need an [`Authorize`](crate::Authorize) or `insecure`.
+/// Binds, and starts the server. Addresses other than loopback need an [`Authorize`](crate::Authorize) or `insecure`.
 ///
 /// # Errors
 /// [`ListenError`].
@@ -80,7 +84,9 @@ pub async fn bind(
     let (listener, bound) = bound
         .await
         .map_err(|error| ListenError::Io(address, error))?;
+    let started = endpoint.0.service.start().await;
     Ok(Bound {
+        started: started.map_err(ListenError::Start)?,
         endpoint,
         listener,
         address: bound,
@@ -98,7 +104,7 @@ impl Bound {
         format!("http://{}{}", self.address, self.endpoint.path())
     }
 
-    /// Serves until the stop, then lets running calls finish within the drain.
+    /// Serves until the stop, then lets running calls finish within the drain. At last the server shuts down.
     pub async fn serve(self, mut stop: Stop) -> Ended {
         polyport_rt::heap::keep_warm();
         let limits = &self.endpoint.0.service.limits;
@@ -140,6 +146,7 @@ impl Bound {
         drop(connections);
         // What was told to stop may tidy up; after its grace it is dropped.
         let _ = tokio::time::timeout(limits.cancel_grace * 2, service.idle()).await;
+        self.started.shutdown().await;
         Ended { cut, broken: false }
     }
 }

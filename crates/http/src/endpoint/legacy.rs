@@ -10,6 +10,7 @@ use polyport_proto::http::headers::{Accepts, SESSION_ID};
 use polyport_proto::http::{EventId, Refusal, SessionId, Sessions};
 use polyport_proto::{Blame, ClientFacts, Peer, Principal, Remembered, Revision, Turn};
 use polyport_rt::CancelReason;
+use polyport_rt::hash::digest;
 use polyport_wire::{Kind, Message, Raw};
 
 use super::Endpoint;
@@ -135,7 +136,10 @@ impl Endpoint {
         }
         let id = SessionId::new(random);
         let now = self.0.clock.now();
-        let gone = self.lock_sessions().open(id, principal, session, now)?;
+        let tag = digest(id.as_str().as_bytes()).0;
+        session.opened(tag, self.0.service.count_session());
+        let opened = self.lock_sessions().open(id, principal, session, now);
+        let gone = opened.inspect_err(|blame| self.0.service.count_refused(blame))?;
         for session in gone {
             session.end(CancelReason::Disconnected);
         }
@@ -274,7 +278,9 @@ impl Endpoint {
         } else {
             None
         };
-        let Some(reader) = session.listen(last)? else {
+        let listening = session.listen(last);
+        let listening = listening.inspect_err(|blame| self.0.service.count_refused(blame));
+        let Some(reader) = listening? else {
             // WHATWG HTML, server-sent events: this tells a client not to come back.
             return Ok(respond::empty(204));
         };
@@ -285,7 +291,8 @@ impl Endpoint {
             OnClose::Nothing
         };
         let (priming, keep_alive) = (reader.priming(), self.0.service.limits.keep_alive);
-        let body = Body::events(reader, priming, keep_alive, on_close);
+        let live = self.0.service.count_stream();
+        let body = Body::events(reader, priming, keep_alive, on_close, live);
         Ok(respond::events(body))
     }
 

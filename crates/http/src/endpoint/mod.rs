@@ -365,7 +365,9 @@ impl Endpoint {
             First::Stream => begin_stream(reader.exchange()),
         }
         let opening = reader.priming();
-        respond::events(Body::events(reader, opening, limits.keep_alive, on_close))
+        let live = self.0.service.count_stream();
+        let body = Body::events(reader, opening, limits.keep_alive, on_close, live);
+        respond::events(body)
     }
 
     /// Runs a call to its end, whatever it says meanwhile.

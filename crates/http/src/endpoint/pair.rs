@@ -126,6 +126,7 @@ impl Endpoint {
             Some(opening.into()),
             service.limits.keep_alive,
             OnClose::Do(Some(Box::new(close))),
+            service.count_stream(),
         )))
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use polyport_proto::http::{EventId, Occupied};
 use polyport_proto::{Answer, Blame, Peer};
+use polyport_rt::stats::Live;
 use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener};
 use polyport_wire::Raw;
 use tokio::sync::oneshot;
@@ -56,6 +57,8 @@ pub(crate) struct Session {
     streams: Mutex<Option<Box<Streams>>>,
     store: Arc<Store>,
     kind: Kind,
+    /// Its tag in our log, and its place in the statistics; absent where it lasts for one request.
+    opened: Mutex<Option<(u64, Live)>>,
 }
 
 impl Session {
@@ -90,7 +93,20 @@ impl Session {
             streams: Mutex::default(),
             store: store.clone(),
             kind,
+            opened: Mutex::default(),
         }
+    }
+
+    /// It has an id, of which this is the tag in our log; it counts until its end.
+    pub(crate) fn opened(&self, tag: u64, live: Live) {
+        if let Some(remembered) = self.peer().session() {
+            remembered.set_tag(tag);
+        }
+        *self.lock_opened() = Some((tag, live));
+    }
+
+    fn lock_opened(&self) -> MutexGuard<'_, Option<(u64, Live)>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn home(self: &Arc<Self>) -> Weak<dyn Home> {
@@ -103,6 +119,9 @@ impl Session {
         let Some(remembered) = self.peer().session().cloned() else {
             return;
         };
+        if let Some((tag, _)) = &*self.lock_opened() {
+            remembered.set_tag(*tag);
+        }
         let alert: Arc<dyn Alert> = self.clone();
         let max = self.store.limits.subscriptions;
         let listener = bus.listen_session(remembered, Arc::downgrade(&alert), max);
@@ -137,6 +156,11 @@ impl Session {
             return None;
         }
         self.streams_so_far(|streams| streams.only()).flatten()
+    }
+
+    /// Does it last for one request?
+    pub(crate) fn is_passing(&self) -> bool {
+        self.kind == Kind::Alone
     }
 
     pub(crate) fn is_pair(&self) -> bool {
@@ -212,6 +236,7 @@ impl Session {
     pub(crate) fn end(&self, reason: CancelReason) -> usize {
         self.streams(Streams::end);
         *self.lock_listener() = None;
+        *self.lock_opened() = None;
         let mut peer = self.peer();
         let calls = peer.abandon();
         // Under the lock: whoever ends a call looks there whether it was cancelled.

@@ -64,6 +64,12 @@ impl Endpoint {
         let was_initialized = peer.is_initialized();
         match peer.handle(message, batch, text) {
             Turn::Call(receipt, mut admitted) => {
+                if session.is_passing()
+                    && let Some(passing) = peer.session()
+                {
+                    // Where there are no sessions, nothing is kept for one.
+                    passing.kept.end();
+                }
                 if let Err(blame) = service.check_room() {
                     peer.answer(&receipt, &Outcome::Failed(blame.error()), text);
                     return Taken::Answered(Some(blame));
@@ -83,7 +89,12 @@ impl Endpoint {
                 self.begin(session, receipt, call, exchange);
                 Taken::Running
             }
-            Turn::Reply(blame) => Taken::Answered(blame),
+            Turn::Reply(blame) => {
+                if let Some(blame) = &blame {
+                    service.count_refused(blame);
+                }
+                Taken::Answered(blame)
+            }
             Turn::Cancel(call) => {
                 // Under the lock: whoever ends a call looks there whether it was cancelled.
                 call.context.cancel(CancelReason::Client);

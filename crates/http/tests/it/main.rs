@@ -6,6 +6,7 @@ mod classify;
 mod guards;
 mod kept;
 mod leaving;
+mod life;
 mod listening;
 mod memory;
 mod pair;
