@@ -47,13 +47,16 @@
 )]
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
+//! - [`Handles`], [`Cx::session`]: what is kept for a client from call to call. [`layer`]: what stands around all calls.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
 //! - [`roots`]: what the roots of a client leave of a server's folders.
 //! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
 
 pub mod ask;
+mod closing;
 pub mod cursor;
 mod error;
+pub mod handles;
 pub mod http;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
@@ -68,6 +71,7 @@ pub mod uri_template;
 
 pub use ask::{Answer, AskError};
 pub use error::{Fault, ToolError};
+pub use handles::Handles;
 #[cfg(feature = "macros")]
 pub use polyport_macros::{parts, prompt, resource, tool};
 pub use polyport_model as model;
@@ -78,8 +82,8 @@ pub use polyport_proto::{
 };
 pub use polyport_rt::shield::idle as shielded;
 pub use polyport_rt::{
-    BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, SealKey,
-    Service, Stop, Stopper, Watcher, stop,
+    BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Layer, Next,
+    SealKey, Service, StartError, Started, Stats, Stop, Stopper, Watcher, layer, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::catalogue::Taken;

@@ -57,6 +57,7 @@ async fn listen(service: Service, call: Call) -> Outcome {
         .listens
         .enter(context.envelope().principal(), limits.listens_per_principal)
     else {
+        context.turn_away();
         let limit = limits.listens_per_principal;
         return Outcome::Failed(Blame::TooManyListens { limit }.error());
     };

@@ -84,7 +84,10 @@ impl Counters {
     pub(crate) fn refused(&self, blame: &Blame) {
         if matches!(
             blame,
-            Blame::TooManyCalls { .. } | Blame::TooManySessions | Blame::TooManyStreams
+            Blame::TooManyCalls { .. }
+                | Blame::TooManySessions
+                | Blame::TooManyStreams
+                | Blame::TooMuchUnread
         ) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,6 +1,7 @@
 //! For tests only: scripted peers over an in-memory connection in virtual time, handlers that behave as a test wants,
 //! built programs that are talked to on their pipes, and an ear for our own log.
 
+pub mod asked;
 pub mod handlers;
 pub mod log;
 #[cfg(unix)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::subscriber::{DefaultGuard, Interest};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 /// One event, or one span with what was recorded of it later.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +46,12 @@ struct Lines {
 impl Log {
     /// Listens at this level and the more severe ones.
     pub fn at(level: Level) -> Self {
+        // While there is but one listener, what threads without any decide would be taken for its own decision.
+        static ANOTHER: LazyLock<Dispatch> =
+            LazyLock::new(|| Dispatch::new(Listener::new(Level::ERROR, Arc::default())));
+        LazyLock::force(&ANOTHER);
         let lines = Arc::<Mutex<Lines>>::default();
-        let listener = Listener {
-            level,
-            lines: lines.clone(),
-            next: AtomicU64::new(1),
-        };
+        let listener = Listener::new(level, lines.clone());
         Self {
             lines,
             _guard: tracing::subscriber::set_default(listener),
@@ -84,6 +84,16 @@ struct Listener {
     next: AtomicU64,
 }
 
+impl Listener {
+    fn new(level: Level, lines: Arc<Mutex<Lines>>) -> Self {
+        Self {
+            level,
+            lines,
+            next: AtomicU64::new(1),
+        }
+    }
+}
+
 fn lock(lines: &Mutex<Lines>) -> MutexGuard<'_, Lines> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -96,6 +106,10 @@ fn line(metadata: &Metadata<'_>) -> Line {
 }
 
 impl Subscriber for Listener {
+    fn register_callsite(&self, _metadata: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         *metadata.level() <= self.level
     }

@@ -35,6 +35,7 @@ pub(super) fn invalid<'i>(
     Invalid {
         violations: found.violations,
         more: found.more,
+        undecided: false,
     }
 }
 
@@ -46,8 +47,10 @@ pub(super) fn too_large(property: &str) -> Invalid {
         violations: vec![Violation {
             pointer: cut(&pointer, MAX_POINTER),
             message,
+            rule: String::new(),
         }],
         more: false,
+        undecided: false,
     }
 }
 
@@ -63,6 +66,7 @@ pub(super) fn of_schema(error: &ValidationError<'_>) -> Violation {
     let whole = || Violation {
         pointer: String::new(),
         message: error.to_string(),
+        rule: String::new(),
     };
     found.violations.into_iter().next().unwrap_or_else(whole)
 }
@@ -177,6 +181,7 @@ impl Found<'_> {
         let violation = Violation {
             pointer: cut(error.instance_path().as_str(), MAX_POINTER),
             message,
+            rule: cut(error.schema_path().as_str(), MAX_POINTER),
         };
         if self.violations.contains(&violation) {
             return;

@@ -144,6 +144,8 @@ pub struct Invalid {
     pub violations: Vec<Violation>,
     /// Whether more was wrong than `violations` says.
     pub more: bool,
+    /// Whether it is not known that anything is wrong: there are too many values to tell.
+    pub undecided: bool,
 }
 
 impl Invalid {
@@ -152,8 +154,10 @@ impl Invalid {
             violations: vec![Violation {
                 pointer: String::new(),
                 message,
+                rule: String::new(),
             }],
             more: false,
+            undecided: false,
         }
     }
 }
@@ -181,6 +185,8 @@ pub struct Violation {
     pub pointer: String,
     /// What was expected there, and what came instead. Shows at most 80 characters of a value.
     pub message: String,
+    /// The rule that was broken, as a JSON pointer into the schema; empty where it is not one rule. Shows no value.
+    pub rule: String,
 }
 
 impl fmt::Display for Violation {

@@ -44,9 +44,13 @@ impl Slow {
         if text.len() > MAX_VALUES {
             let Values(count) = serde_json::from_str(text).map_err(unread)?;
             if count > MAX_VALUES {
-                return Err(Invalid::whole(format!(
+                let invalid = Invalid::whole(format!(
                     "do not fit the input schema, or hold too many values to tell (more than {MAX_VALUES}); send fewer"
-                )));
+                ));
+                return Err(Invalid {
+                    undecided: true,
+                    ..invalid
+                });
             }
         }
         let arguments: Value = serde_json::from_str(text).map_err(unread)?;
@@ -253,7 +257,9 @@ fn schema_error(error: &ValidationError<'_>, schema: &Value) -> SchemaError {
             ),
         ),
         _ => {
-            let Violation { pointer, message } = message::of_schema(error);
+            let Violation {
+                pointer, message, ..
+            } = message::of_schema(error);
             SchemaError::new(&pointer, message)
         }
     }

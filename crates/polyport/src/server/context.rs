@@ -68,12 +68,12 @@ impl Cx {
         self.0.release(retry)
     }
 
-    /// Does nobody wait for this call any more?
+    /// Should this call end, because nobody waits for it any more or its time is over?
     pub fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        self.0.cancel_reason().is_some()
     }
 
-    /// Waits until nobody waits for this call any more. Its future is dropped 2 seconds later.
+    /// Waits until this call should end. Its future is dropped 2 seconds later.
     pub async fn cancelled(&self) -> CancelReason {
         self.0.cancelled().await
     }

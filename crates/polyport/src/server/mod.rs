@@ -9,7 +9,7 @@ use std::time::Duration;
 use polyport_model::{CacheScope, Icon, Implementation};
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Outcome, RpcError};
-use polyport_rt::{BoxFuture, Bus, Call, Handler, Watcher};
+use polyport_rt::{BoxFuture, Bus, Call, Handler, StartError, Watcher};
 use polyport_wire::{Params, Raw};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -19,13 +19,16 @@ pub(crate) mod catalogue;
 pub(crate) mod complete;
 pub(crate) mod context;
 pub(crate) mod handle;
+mod hooks;
 mod lists;
+mod output;
 pub(crate) mod parts;
 pub(crate) mod prompts;
 mod read;
 pub(crate) mod reply;
 pub(crate) mod resources;
 pub(crate) mod result;
+mod session;
 mod subscribe;
 pub(crate) mod tools;
 
@@ -34,9 +37,11 @@ use catalogue::{Catalogue, Taken};
 use complete::Completer;
 use context::Cx;
 use handle::{ServerHandle, Shared};
+use hooks::{Hooks, Layers};
 use prompts::{Prompt, PromptReply};
 use reply::{IntoToolResult, fault_outcome};
 use resources::{IntoContents, Resource, ResourceSource, Template};
+use session::Sessions;
 use tools::Tool;
 
 /// An MCP server. Serve it with [`stdio::serve`](crate::stdio::serve) or [`http::serve`](crate::http::serve).
@@ -45,6 +50,9 @@ use tools::Tool;
 /// called; what does not fit is told to the model, which can mend it.
 pub struct Server {
     facts: Facts,
+    hooks: Hooks,
+    sessions: Sessions,
+    layers: Layers,
 }
 
 /// A kind of thing that a server offers.
@@ -80,6 +88,7 @@ pub(crate) struct Facts {
     page: usize,
     ttl: Duration,
     scope: CacheScope,
+    checks_output: bool,
 }
 
 impl fmt::Debug for Server {
@@ -108,8 +117,14 @@ impl Server {
             page: PAGE,
             ttl: Duration::ZERO,
             scope: CacheScope::Private,
+            checks_output: cfg!(debug_assertions),
         };
-        Self { facts }
+        Self {
+            facts,
+            hooks: Hooks::default(),
+            sessions: Sessions::default(),
+            layers: Layers::default(),
+        }
     }
 
     /// A name for people.
@@ -348,12 +363,15 @@ impl Server {
             || !self.facts.sources.is_empty();
         Running {
             facts: Arc::new(self.facts),
+            hooks: self.hooks,
+            sessions: self.sessions,
         }
     }
 
     /// As a service, with the default bounds and revisions.
-    pub fn into_service(self) -> polyport_rt::Service {
-        polyport_rt::Service::new(self.finish())
+    pub fn into_service(mut self) -> polyport_rt::Service {
+        let layers = std::mem::take(&mut self.layers);
+        layers.around(polyport_rt::Service::new(self.finish()))
     }
 }
 
@@ -368,6 +386,8 @@ impl Facts {
 #[derive(Debug)]
 pub(crate) struct Running {
     facts: Arc<Facts>,
+    hooks: Hooks,
+    sessions: Sessions,
 }
 
 impl fmt::Debug for Facts {
@@ -433,6 +453,12 @@ impl Handler for Running {
         let offers = facts.declared;
         match call.method {
             "tools/call" if offers.tools => self.call_tool(cx, params),
+            "server/discover" if self.sessions.opens(&cx) => Box::pin(async move {
+                match self.sessions.open(cx.clone()).await {
+                    Ok(()) => self.facts.discover(&cx),
+                    Err(fault) => fault_outcome("initialize", fault),
+                }
+            }),
             "server/discover" => Box::pin(ready(facts.discover(&cx))),
             "tools/list" if offers.tools => Box::pin(ready(facts.list_tools(&cx, &params))),
             "prompts/list" if offers.prompts => Box::pin(ready(facts.list_prompts(&cx, &params))),
@@ -472,5 +498,14 @@ impl Handler for Running {
 
     fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
         self.facts.catalogue().tool(tool)?.header_params.clone()
+    }
+
+    async fn start(&self) -> Result<(), StartError> {
+        self.hooks.start().await
+    }
+
+    async fn shutdown(&self) {
+        self.sessions.closed().await;
+        self.hooks.shutdown().await;
     }
 }

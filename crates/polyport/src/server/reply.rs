@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Facts;
+use super::output::Output;
 use super::result::{Blocks, ToolResult};
 use crate::error::{Fault, FaultKind, ToolError, ToolErrorKind};
 use crate::schema::tool_schema;
@@ -107,9 +109,9 @@ impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
 /// Ends a tool call.
 pub(crate) fn tool_outcome(
     result: Result<ToolResult, ToolError>,
-    structured: bool,
+    output: Option<&Output>,
     profile: &Profile,
-    info: &str,
+    facts: &Facts,
 ) -> Outcome {
     let result = match result {
         Ok(result) => result,
@@ -117,13 +119,12 @@ pub(crate) fn tool_outcome(
         Err(ToolError(ToolErrorKind::Fault(fault))) => return fault_outcome("tools/call", fault),
     };
     // server/tools, Output Schema: who declares one must give what it describes.
-    if structured && result.structured.is_none() && !result.is_error {
-        return internal(
-            "tools/call",
-            "the tool declares an output schema but gave no structured value",
-        );
+    if let Some(output) = output.filter(|_| !result.is_error)
+        && let Err(cause) = output.check(result.structured.as_ref(), facts.checks_output)
+    {
+        return internal("tools/call", &cause);
     }
-    Outcome::Complete(render(&result, profile, info))
+    Outcome::Complete(render(&result, profile, &facts.info))
 }
 
 /// Ends a call that failed.

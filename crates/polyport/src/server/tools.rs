@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::Facts;
 use super::blocking;
 use super::context::Cx;
+use super::output::Output;
 use super::reply::{IntoToolResult, fault_outcome, tool_outcome};
 use crate::error::{Fault, ToolError};
 use crate::schema::{Validator, close, tool_schema};
@@ -25,8 +26,8 @@ use crate::schema::{Validator, close, tool_schema};
 /// What a tool is called with in mind.
 pub(crate) struct Checks {
     validator: Validator,
-    /// An output schema is declared.
-    structured: bool,
+    /// What was declared of its structured value.
+    output: Option<Arc<Output>>,
 }
 
 type Run = Box<dyn Fn(Arc<Facts>, Cx, Params) -> BoxFuture<Outcome> + Send + Sync>;
@@ -64,20 +65,20 @@ impl Tool {
         Self::typed::<A, T>(name.into(), description.into(), move |checks| {
             Box::new(move |facts: Arc<Facts>, cx: Cx, params: Params| {
                 let profile = cx.revision().profile();
-                let structured = checks.structured;
+                let output = checks.output.clone();
                 let called = arguments(&params)
                     .and_then(|text| checked::<A>(&checks.validator, text))
                     .map(|args| function(cx, args));
                 match called {
                     Ok(future) => Box::pin(async move {
                         let result = future.await.and_then(T::into_tool_result);
-                        tool_outcome(result, structured, profile, &facts.info)
+                        tool_outcome(result, output.as_deref(), profile, &facts)
                     }) as BoxFuture<Outcome>,
                     Err(error) => Box::pin(ready(tool_outcome(
                         Err(error),
-                        structured,
+                        output.as_deref(),
                         profile,
-                        &facts.info,
+                        &facts,
                     ))),
                 }
             })
@@ -120,7 +121,7 @@ impl Tool {
         let build = move |checks: Arc<Checks>| -> Run {
             Box::new(move |facts: Arc<Facts>, cx: Cx, params: Params| {
                 let profile = cx.revision().profile();
-                let structured = checks.structured;
+                let output = checks.output.clone();
                 let called = arguments(&params).and_then(|text| {
                     checks
                         .validator
@@ -138,13 +139,13 @@ impl Tool {
                 match called {
                     Ok(future) => Box::pin(async move {
                         let result = future.await.and_then(T::into_tool_result);
-                        tool_outcome(result, structured, profile, &facts.info)
+                        tool_outcome(result, output.as_deref(), profile, &facts)
                     }) as BoxFuture<Outcome>,
                     Err(error) => Box::pin(ready(tool_outcome(
                         Err(error),
-                        structured,
+                        output.as_deref(),
                         profile,
-                        &facts.info,
+                        &facts,
                     ))),
                 }
             })
@@ -287,7 +288,14 @@ impl Tool {
         let header_params = header_params(&self.schema);
         self.listed.input_schema = schema(&self.schema);
         let plain = encode(&self.listed);
-        let structured = self.output.is_some();
+        let promised = self.output.as_ref().map(|schema| {
+            if cfg!(debug_assertions)
+                && let Err(error) = Validator::new(schema)
+            {
+                complain(&format!("its output schema: {error}"));
+            }
+            Arc::new(Output::new(&name, schema))
+        });
         let output = self.output.map(|output| {
             self.listed.output_schema = Some(schema(&output));
             let of_object = output.get("type").and_then(Value::as_str) == Some("object");
@@ -299,7 +307,7 @@ impl Tool {
             header_params,
             run: (self.build)(Arc::new(Checks {
                 validator,
-                structured,
+                output: promised,
             })),
             name,
         }

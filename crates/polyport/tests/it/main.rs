@@ -3,9 +3,12 @@
 
 mod blocking;
 mod changes;
+mod handles;
+mod life;
 mod lists;
 #[cfg(feature = "macros")]
 mod macros;
+mod output;
 mod parts;
 mod questions;
 mod resources;

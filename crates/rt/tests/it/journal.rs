@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use polyport_proto::{ClientFacts, Envelope, Remembered, Revision};
 use polyport_rt::{Call, Service};
+use polyport_testkit::asked::{call, principal};
 use polyport_testkit::handlers::Puppet;
 use polyport_testkit::log::Line;
 use polyport_testkit::{Log, Script};
 use polyport_wire::Raw;
 use tracing::Level;
 
-use crate::asked::{call, principal};
 use crate::{META, OPEN};
 
 /// What no log may hold.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use polyport_proto::{Outcome, RpcError};
 use polyport_rt::layer::{AtMost, Timeout, Trace};
 use polyport_rt::{BoxFuture, Call, Layer, Next, Service};
+use polyport_testkit::asked::{ask, call, said, tool};
 use polyport_testkit::handlers::Puppet;
 use polyport_testkit::{Log, Script};
 use polyport_wire::Raw;
@@ -14,7 +15,6 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::asked::{ask, call, said, tool};
 use crate::{META, OPEN};
 
 const S: fn(u64) -> Duration = Duration::from_secs;

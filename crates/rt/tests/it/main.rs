@@ -1,7 +1,6 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
-mod asked;
 mod changes;
 mod faults;
 mod journal;

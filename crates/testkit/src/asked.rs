@@ -1,4 +1,4 @@
-//! Calls that are made in place, without a connection: for what stands around a handler.
+//! Calls that are made in place, without a connection, by whoever the test says.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ impl Outlet for Nowhere {
     }
 }
 
-pub(crate) fn principal(subject: &str) -> Arc<Principal> {
+/// Somebody whom an authorization layer has proved.
+pub fn principal(subject: &str) -> Arc<Principal> {
     Arc::new(Principal {
         issuer: "https://issuer.test".into(),
         client: "client".into(),
@@ -32,8 +33,11 @@ pub(crate) fn principal(subject: &str) -> Arc<Principal> {
     })
 }
 
-/// A call with these params, asked by this subject.
-pub(crate) fn call(method: &'static str, params: &str, subject: Option<&str>) -> Call {
+/// A modern call with these params, asked by this subject.
+///
+/// # Panics
+/// The params are no JSON object.
+pub fn call(method: &'static str, params: &str, subject: Option<&str>) -> Call {
     let client = ClientFacts {
         info: None,
         capabilities: Raw::from_static("{}"),
@@ -41,7 +45,7 @@ pub(crate) fn call(method: &'static str, params: &str, subject: Option<&str>) ->
     let envelope = Envelope::stated(Revision::LATEST, client, None, None)
         .with_principal(subject.map(principal));
     let limits = polyport_wire::Limits::default();
-    let params = Params::parse(params.to_owned().into(), &limits).unwrap();
+    let params = Params::parse(params.to_owned().into(), &limits).expect("params are an object");
     Call::new(
         Admitted {
             id: 7.into(),
@@ -54,20 +58,23 @@ pub(crate) fn call(method: &'static str, params: &str, subject: Option<&str>) ->
 }
 
 /// A call of a tool.
-pub(crate) fn tool(name: &str, subject: Option<&str>) -> Call {
+pub fn tool(name: &str, subject: Option<&str>) -> Call {
     call("tools/call", &format!(r#"{{"name":"{name}"}}"#), subject)
 }
 
 /// Asks the handler of a service, in a task.
-pub(crate) fn ask(service: &Service, call: Call) -> tokio::task::JoinHandle<Outcome> {
+pub fn ask(service: &Service, call: Call) -> tokio::task::JoinHandle<Outcome> {
     tokio::spawn(service.handler.clone().call_dyn(call))
 }
 
 /// The text of a result, or the message of an error.
-pub(crate) fn said(outcome: &Outcome) -> String {
+///
+/// # Panics
+/// It is neither.
+pub fn said(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Complete(result) => {
-            let result: Value = result.decode().unwrap();
+            let result: Value = result.decode().expect("results are JSON");
             let text = result["content"][0]["text"].as_str();
             text.map_or_else(|| result.to_string(), str::to_owned)
         }

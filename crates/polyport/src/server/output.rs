@@ -1,0 +1,70 @@
+//! What a tool has promised of its structured value, and whether a value keeps it. Not what becomes of one that does not.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use polyport_wire::Raw;
+use serde_json::Value;
+
+use crate::schema::{SchemaError, Validator};
+
+/// The output schema of a tool.
+pub(crate) struct Output {
+    tool: String,
+    /// As text, which takes a fraction of the room of a validator; that is built when the first value is checked.
+    schema: Box<str>,
+    validator: OnceLock<Result<Validator, SchemaError>>,
+}
+
+impl Output {
+    pub(crate) fn new(tool: &str, schema: &Value) -> Self {
+        Self {
+            tool: tool.to_owned(),
+            schema: schema.to_string().into(),
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Is this what was promised? What is there is looked into only if `closely`.
+    ///
+    /// # Errors
+    /// It is not: the tool, where in the value, and which rule of the schema. No value is shown, for it goes to our log.
+    pub(crate) fn check(&self, structured: Option<&Raw>, closely: bool) -> Result<(), String> {
+        let tool = &self.tool;
+        let Some(structured) = structured else {
+            return Err(format!(
+                "the tool {tool:?} declares an output schema but gave no structured value"
+            ));
+        };
+        if !closely {
+            return Ok(());
+        }
+        let validator = self
+            .validator()
+            .as_ref()
+            .map_err(|error| format!("the output schema of the tool {tool:?}: {error}"))?;
+        match validator.check(structured.as_str()) {
+            Ok(()) => Ok(()),
+            // Too much to tell is no fault of the tool.
+            Err(invalid) if invalid.undecided => Ok(()),
+            Err(invalid) => {
+                let mut cause =
+                    format!("the tool {tool:?} gave what its output schema does not allow");
+                for violation in &invalid.violations {
+                    let _ = write!(cause, "; at #{}", violation.pointer.escape_debug());
+                    if !violation.rule.is_empty() {
+                        let _ = write!(cause, " by #{}", violation.rule.escape_debug());
+                    }
+                }
+                Err(cause)
+            }
+        }
+    }
+
+    fn validator(&self) -> &Result<Validator, SchemaError> {
+        self.validator.get_or_init(|| {
+            let schema = serde_json::from_str(&self.schema).unwrap_or_default();
+            Validator::new(&schema)
+        })
+    }
+}
