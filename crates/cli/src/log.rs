@@ -6,7 +6,7 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::ui::{self, Stderr};
 
 /// How much is logged, and how.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Log, on standard error")]
 pub(crate) struct Log {
     /// Lines of text, JSON objects, or nothing
@@ -15,6 +15,9 @@ pub(crate) struct Log {
     /// Least severe level: error, warn, info, debug or trace
     #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "LEVEL", hide_possible_values = true)]
     log_level: Severity,
+    /// Arguments whose values may stand in it, such as path or read_text_file.path (repeatable)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    log_params: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -35,7 +38,7 @@ enum Severity {
 
 impl Log {
     /// Begins logging; once per process.
-    pub(crate) fn start(self) {
+    pub(crate) fn start(&self) {
         let level = match self.log_level {
             Severity::Error => LevelFilter::ERROR,
             Severity::Warn => LevelFilter::WARN,
@@ -43,6 +46,14 @@ impl Log {
             Severity::Debug => LevelFilter::DEBUG,
             Severity::Trace => LevelFilter::TRACE,
         };
+        self.begin(level);
+        let is_read = level >= LevelFilter::INFO && self.log != Format::Off;
+        if !self.log_params.is_empty() && !is_read {
+            ui::say("note: --log-params does nothing without --log-level info\n");
+        }
+    }
+
+    fn begin(&self, level: LevelFilter) {
         let builder = tracing_subscriber::fmt()
             .with_writer(|| Stderr)
             .with_max_level(level);
@@ -56,5 +67,10 @@ impl Log {
         };
         // Somebody logs already: nothing to do.
         drop(begun);
+    }
+
+    /// The arguments whose values may be logged.
+    pub(crate) fn params(&self) -> impl Iterator<Item = &str> {
+        self.log_params.iter().map(String::as_str)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use polyport::{Ended, Era, Limits, Revisions, Server, Service};
+use polyport::{Ended, Era, Limits, Revisions, Server, Service, StartError};
 use polyport_backends::files::serve::Access;
 use polyport_backends::files::{self, FolderError, Folders};
 use rustix::fs::{FileType, fstat};
@@ -98,6 +98,7 @@ impl Serve {
         let mut limits = Limits::default();
         limits.drain = Duration::from_secs(self.drain.into());
         let service = server.into_service().speaks(revisions).limits(limits);
+        let service = service.log_params(self.log.params());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -210,6 +211,10 @@ async fn stdio(service: &Service, start_up: &StartUp, why: &str) -> Result<Ended
     polyport_rt::stdio::serve_until(service, stop)
         .await
         .map_err(|error| {
+            let inner = error.get_ref();
+            if inner.is_some_and(|inner| inner.is::<StartError>()) {
+                return Failure::usage(error);
+            }
             Failure::unexpected(format!("cannot use standard input and output: {error}"))
         })
 }

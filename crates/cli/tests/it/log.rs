@@ -4,8 +4,15 @@ use serde_json::{Value, json};
 
 use crate::support::Place;
 
-/// Everything on standard error as JSON, after some calls.
+/// Everything on standard error as JSON, after some calls whose values are nowhere in it.
 fn logged(words: &[&str]) -> Vec<Value> {
+    let lines = logged_with(words);
+    let said = Value::from(lines.clone()).to_string();
+    assert!(!said.contains("secret"), "{said}");
+    lines
+}
+
+fn logged_with(words: &[&str]) -> Vec<Value> {
     let place = Place::new();
     let mut program = place.host(&[&["demo", "--log", "json"], words].concat());
     program.call("echo", json!({"text": "secret"}));
@@ -14,7 +21,6 @@ fn logged(words: &[&str]) -> Vec<Value> {
     program.close_input();
     program.end();
     let said = program.stderr();
-    assert!(!said.contains("secret"), "{said}");
     said.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
         .collect()
@@ -59,6 +65,33 @@ fn d_24_calls_are_logged_without_their_values() {
             call["ms"].is_number() && call["bytes_in"].is_number() && call["bytes_out"].is_number()
         );
     }
+}
+
+// req: D-24
+#[test]
+fn d_24_values_of_fields_that_the_operator_names() {
+    for (fields, shown) in [
+        ("text", [json!("{\"text\":\"secret\"}"), Value::Null]),
+        (
+            "fail.message",
+            [Value::Null, json!("{\"message\":\"secret\"}")],
+        ),
+        ("other,echo.message", [Value::Null, Value::Null]),
+    ] {
+        let lines = logged_with(&["--log-level", "info", "--log-params", fields]);
+        let ended = about(&lines, "call ended");
+        assert_eq!(
+            [&ended[0]["params"], &ended[1]["params"]],
+            [&shown[0], &shown[1]]
+        );
+        let hash = ended[0]["arguments"].as_str().unwrap();
+        assert!(hash.len() == 16 && ended[0]["id"].is_string());
+    }
+    // Where nobody would read them, that is said.
+    let lines = logged_with(&["--log-params", "text"]);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let said = lines[0]["fields"]["message"].as_str().unwrap();
+    assert!(said.contains("--log-params does nothing"), "{said}");
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn refused(error: &ListenError) -> Failure {
             format!("port {} is in use on {}", address.port(), address.ip()),
         )
         .hint("stop what listens there, or name another port; 0 takes any free one"),
-        error @ ListenError::Io(..) => Failure::usage(error),
+        error @ (ListenError::Io(..) | ListenError::Start(_)) => Failure::usage(error),
     }
 }
 
