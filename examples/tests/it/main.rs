@@ -7,6 +7,7 @@ use std::process::Command;
 
 use polyport::Revision;
 use polyport_testkit::Program;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const BOTH: [Revision; 2] = [Revision::LATEST_LEGACY, Revision::LATEST];
@@ -305,4 +306,70 @@ fn d_14_nor_on_sockets() {
     noisy.close_input();
     assert_eq!(noisy.end(), (Vec::new(), Some(0)));
     assert!(noisy.stderr().contains("a line on standard output"));
+}
+
+/// A basket goes from call to call by its id, in both eras.
+// req: D-08
+#[test]
+fn d_08_shop_keeps_baskets() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shop"));
+        let mut shop = Program::start_in(&mut command, revision);
+        let opened = shop.call("open_basket", json!({}));
+        let basket = text(&opened).to_owned();
+        for (item, says) in [("a cup", "1 in the basket"), ("a pot", "2 in the basket")] {
+            let put = shop.call("put", json!({"basket": basket, "item": item}));
+            assert_eq!(text(&put), says);
+        }
+        let paid = shop.call("pay", json!({"basket": basket}));
+        assert_eq!(text(&paid), "paid for a cup, a pot");
+        for basket in [&*basket, "0123456789abcdef0123456789abcdef", "mine"] {
+            let put = shop.call("put", json!({"basket": basket, "item": "a pan"}));
+            assert_eq!(put["isError"], true);
+            assert!(text(&put).starts_with("There is no such handle"), "{put}");
+        }
+    }
+}
+
+/// However it is told to end, what was left is put away first.
+// req: D-09
+#[test]
+fn d_09_shop_opens_before_the_first_client_and_closes_after_the_last() {
+    for signal in [None, Some(Signal::TERM), Some(Signal::INT)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shop"));
+        let mut shop = Program::start(&mut command);
+        let basket = text(&shop.call("open_basket", json!({}))).to_owned();
+        shop.call("put", json!({"basket": basket, "item": "a cup"}));
+        match signal {
+            None => shop.close_input(),
+            Some(signal) => shop.signal(signal),
+        }
+        assert_eq!(shop.end(), (Vec::new(), Some(0)), "{signal:?}");
+        let said = "the shop is open\nback to the shelf (Shutdown): a cup\nthe shop is closed\n";
+        assert_eq!(shop.stderr(), said, "{signal:?}");
+    }
+}
+
+#[test]
+fn guarded_lets_nobody_write_who_is_not_known() {
+    for revision in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guarded"));
+        let mut guarded = Program::start_in(&mut command, revision);
+        let listed = guarded.ask("tools/list", json!({}));
+        let names: Vec<_> = listed["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["read", "wait"]);
+        assert_eq!(text(&guarded.call("read", json!({}))), "nothing new");
+        let refused = guarded.refused("tools/call", json!({"name": "write"}));
+        let never = guarded.refused("tools/call", json!({"name": "never"}));
+        assert_eq!(refused["message"], "Unknown tool: write");
+        assert_eq!(refused["code"], never["code"]);
+        let waited = guarded.call("wait", json!({}));
+        let says = "The tool wait did not answer within 50 ms and was stopped.";
+        assert!(text(&waited).starts_with(says), "{waited}");
+    }
 }
