@@ -12,6 +12,7 @@ mod ends;
 mod folder;
 mod log;
 mod readme;
+mod schemas;
 mod start_up;
 mod stream;
 mod support;

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use fast::Program;
 use slow::Slow;
-pub use tool::{close, tool_schema};
+pub use tool::{close, output_schema, tool_schema};
 
 /// A JSON Schema, ready to check arguments. Cloning shares it.
 ///

@@ -1,4 +1,4 @@
-//! Makes the input schemas of tools from the schemas of Rust types: their shape, and the closing of their objects. Checks
+//! Makes the schemas of tools from the schemas of Rust types: their shape, and the closing of the objects of arguments. Checks
 //! nothing.
 
 use std::collections::HashSet;
@@ -9,27 +9,14 @@ use serde_json::{Map, Value, json};
 ///
 /// MCP wants `type: "object"` at the root, and some hosts read nothing but a plain object there. So a root that is a
 /// reference or an `Option` becomes what it stands for, and a type without fields (`()` too) becomes a closed object without
-/// properties. A root `title`, which only repeats the name of the type, and a `$schema` that names the default dialect
-/// are left out. `$defs` and the order of properties are kept.
+/// properties. A root `title`, which only repeats the name of the type, a `$schema` that names the default dialect, and the
+/// formats of Rust's numbers are left out. `$defs` and the order of properties are kept.
 ///
 /// A root that can never be an object, such as that of `String`, keeps its `type`: such a type cannot be the arguments of
 /// a tool, and registration has to refuse it.
 #[must_use]
 pub fn tool_schema(root: schemars::Schema) -> Value {
-    // Not `to_value`, which skips the order in which a schema reads well: description, type, properties, …, $defs.
-    let root = serde_json::to_value(root).expect("a schema is made of JSON");
-    let mut schema = match root {
-        Value::Object(schema) => schema,
-        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
-        _ => Map::new(),
-    };
-    if schema
-        .get("$schema")
-        .is_some_and(|dialect| dialect == DEFAULT_DIALECT)
-    {
-        schema.shift_remove("$schema");
-    }
-    schema.shift_remove("title");
+    let mut schema = bare(root);
     for _ in 0..MAX_HOPS {
         let Some(inner) = stands_for(&schema) else {
             break;
@@ -55,9 +42,105 @@ pub fn tool_schema(root: schemars::Schema) -> Value {
         return Value::Object(schema);
     }
     schema.shift_remove("type");
+    if schema.get("additionalProperties") == Some(&json!(false)) {
+        // Some hosts take no object that lists no properties.
+        schema.entry("properties").or_insert_with(|| json!({}));
+    }
     let mut tool = Map::from_iter([("type".to_owned(), json!("object"))]);
     tool.extend(schema);
     Value::Object(tool)
+}
+
+/// Turns the schema of a Rust type into the output schema of a tool.
+///
+/// It says what it said: a result may be of any type. Only a root that is a reference becomes what it refers to, and one whose
+/// forms are all objects says so, since most revisions list no schema but that of an object. What is left out of an input schema is
+/// left out here, too.
+#[must_use]
+pub fn output_schema(root: schemars::Schema) -> Value {
+    let mut schema = bare(root);
+    for _ in 0..MAX_HOPS {
+        if schema.contains_key("anyOf") {
+            break;
+        }
+        let Some(inner) = stands_for(&schema) else {
+            break;
+        };
+        schema = inner;
+    }
+    let schema = Value::Object(schema);
+    if schema.get("type").is_some() || !is_object(&schema, &schema, 0) {
+        return schema;
+    }
+    let mut object = Map::from_iter([("type".to_owned(), json!("object"))]);
+    object.extend(schema.as_object().cloned().unwrap_or_default());
+    Value::Object(object)
+}
+
+/// Does the schema take nothing but objects, as far as can be told?
+fn is_object(schema: &Value, root: &Value, hops: usize) -> bool {
+    if let Some(kind) = schema.get("type") {
+        return kind == "object";
+    }
+    let target = || {
+        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        root.pointer(pointer)
+    };
+    if let Some(target) = target().filter(|_| hops < MAX_HOPS) {
+        return is_object(target, root, hops + 1);
+    }
+    let forms = schema.get("oneOf").or_else(|| schema.get("anyOf"));
+    forms.and_then(Value::as_array).is_some_and(|forms| {
+        hops < MAX_HOPS && forms.iter().all(|form| is_object(form, root, hops + 1))
+    })
+}
+
+/// The schema as an object, without what only repeats the name of the type or the default dialect.
+fn bare(root: schemars::Schema) -> Map<String, Value> {
+    // Not `to_value`, which skips the order in which a schema reads well: description, type, properties, …, $defs.
+    let root = serde_json::to_value(root).expect("a schema is made of JSON");
+    let mut schema = match root {
+        Value::Object(schema) => schema,
+        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+        _ => Map::new(),
+    };
+    if schema
+        .get("$schema")
+        .is_some_and(|dialect| dialect == DEFAULT_DIALECT)
+    {
+        schema.shift_remove("$schema");
+    }
+    schema.shift_remove("title");
+    let mut schema = Value::Object(schema);
+    drop_number_formats(&mut schema);
+    match schema {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
+}
+
+/// Leaves out what Rust calls its numbers (`uint32`, `double`): no dialect of JSON Schema knows it, some hosts refuse it, and the
+/// bounds stand beside it.
+fn drop_number_formats(schema: &mut Value) {
+    let Some(keywords) = schema.as_object_mut() else {
+        return;
+    };
+    let is_ours = keywords
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| {
+            let bits = format.trim_start_matches('u').strip_prefix("int");
+            bits.is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()))
+                || matches!(format, "float" | "double")
+        });
+    if is_ours {
+        keywords.shift_remove("format");
+    }
+    for (_, path) in subschemas(keywords) {
+        if let Some(inner) = schema.pointer_mut(&path) {
+            drop_number_formats(inner);
+        }
+    }
 }
 
 /// The schema behind a root that is nothing but a reference or an `Option`, with what stands beside it.

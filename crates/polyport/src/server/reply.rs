@@ -15,7 +15,7 @@ use super::Facts;
 use super::output::Output;
 use super::result::{Blocks, ToolResult};
 use crate::error::{Fault, FaultKind, ToolError, ToolErrorKind};
-use crate::schema::tool_schema;
+use crate::schema::output_schema;
 
 /// What a tool's function may return.
 #[diagnostic::on_unimplemented(
@@ -93,7 +93,7 @@ pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn output_schema() -> Option<Value> {
-        Some(tool_schema(
+        Some(output_schema(
             schemars::SchemaGenerator::new(
                 schemars::generate::SchemaSettings::draft2020_12().for_serialize(),
             )
@@ -224,6 +224,9 @@ pub(crate) fn content_block(out: &mut Vec<u8>, block: &Content, profile: &Profil
         }
         Content::ResourceLink(link) if !profile.resource_links => {
             text_block(out, &format!("[{}]({})", link.name, link.uri));
+        }
+        Content::ToolUse(_) | Content::ToolResult(_) => {
+            text_block(out, "[a block that only a model's own messages may hold]");
         }
         block => match serde_json::to_vec(block) {
             Ok(text) => out.extend_from_slice(&text),

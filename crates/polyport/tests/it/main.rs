@@ -3,7 +3,9 @@
 
 mod blocking;
 mod changes;
+mod conforms;
 mod handles;
+mod kinds;
 mod life;
 mod lists;
 #[cfg(feature = "macros")]
@@ -12,7 +14,9 @@ mod output;
 mod parts;
 mod questions;
 mod resources;
+mod schemas;
 mod tools;
+mod uris;
 
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};

@@ -30,6 +30,10 @@ struct Within {
 struct Empty {}
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Closed {}
+
+#[derive(Deserialize, JsonSchema)]
 struct Unit;
 
 #[derive(Deserialize, JsonSchema)]
@@ -129,11 +133,11 @@ fn the_root_is_a_plain_object_and_order_is_kept() {
         concat!(
             r#"{"type":"object","description":"Where to look.","properties":{"#,
             r#""zebra":{"description":"Text to find","type":"string"},"#,
-            r#""apple":{"type":["integer","null"],"format":"uint8","minimum":0,"maximum":255},"#,
+            r#""apple":{"type":["integer","null"],"minimum":0,"maximum":255},"#,
             r#""title":{"type":"array","items":{"type":"string"},"default":[]},"#,
             r##""within":{"anyOf":[{"$ref":"#/$defs/Within"},{"type":"null"}]}},"required":["zebra"],"##,
-            r#""$defs":{"Within":{"type":"object","properties":{"from":{"type":"integer","format":"int64"},"#,
-            r#""to":{"type":["integer","null"],"format":"int64"}},"required":["from"]}}}"#,
+            r#""$defs":{"Within":{"type":"object","properties":{"from":{"type":"integer"},"#,
+            r#""to":{"type":["integer","null"]}},"required":["from"]}}}"#,
         )
     );
     assert_eq!(
@@ -145,7 +149,12 @@ fn the_root_is_a_plain_object_and_order_is_kept() {
 #[test]
 fn no_arguments_are_a_closed_object_without_properties() {
     let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    for mut schema in [schema_of::<()>(), schema_of::<Empty>(), schema_of::<Unit>()] {
+    for mut schema in [
+        schema_of::<()>(),
+        schema_of::<Empty>(),
+        schema_of::<Closed>(),
+        schema_of::<Unit>(),
+    ] {
         assert_eq!(schema, none);
         close(&mut schema);
         assert_eq!(schema, none);
@@ -185,7 +194,7 @@ fn a_root_that_stands_for_another_becomes_that() {
     assert_eq!(schema_of::<Box<Within>>(), within);
     assert_eq!(
         schema_of::<Option<Tree>>()["properties"]["value"],
-        json!({ "type": "integer", "format": "int64" })
+        json!({ "type": "integer" })
     );
     assert!(schema_of::<Option<Tree>>()["$defs"]["Tree"].is_object());
     let in_circle: schemars::Schema =
@@ -193,6 +202,49 @@ fn a_root_that_stands_for_another_becomes_that() {
             .try_into()
             .unwrap();
     assert_eq!(tool_schema(in_circle)["type"], "object");
+}
+
+#[test]
+fn formats_of_rusts_numbers_are_left_out_and_others_kept() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Numbers {
+        a: u32,
+        b: Vec<Option<f64>>,
+        c: BTreeMap<String, usize>,
+        #[schemars(extend("format" = "date-time"))]
+        d: String,
+        /// A property of that name.
+        format: i128,
+    }
+    for schema in [schema_of::<Numbers>(), output_schema(schema_for!(Numbers))] {
+        let text = schema.to_string();
+        assert_eq!(text.matches("format").count(), 3, "{text}");
+        assert_eq!(schema["properties"]["d"]["format"], "date-time");
+        assert_eq!(schema["properties"]["format"]["type"], "integer");
+    }
+}
+
+#[test]
+fn results_keep_their_type() {
+    let of = |root| output_schema(root)["type"].clone();
+    assert_eq!(of(schema_for!(Within)), "object");
+    assert_eq!(of(schema_for!(Tree)), "object");
+    assert_eq!(of(schema_for!(Shape)), "object");
+    assert_eq!(of(schema_for!(Adjacent)), "object");
+    assert_eq!(of(schema_for!(Untagged)), "object");
+    assert_eq!(of(schema_for!(Empty)), "object");
+    assert_eq!(of(schema_for!(Vec<Within>)), "array");
+    assert_eq!(of(schema_for!(())), "null");
+    // Some of the forms are no objects, or nothing is said.
+    for root in [
+        schema_for!(Outside),
+        schema_for!(Option<Within>),
+        schema_for!(Value),
+    ] {
+        assert_eq!(of(root), Value::Null);
+    }
+    assert_eq!(output_schema(schemars::Schema::from(true)), json!({}));
 }
 
 #[test]
