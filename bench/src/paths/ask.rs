@@ -1,5 +1,8 @@
 //! What is asked, of which server, and in which words. Not over which transport.
 
+use std::time::Duration;
+
+use polyport::layer::{Timeout, Trace};
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};
 use polyport::{Json, Server};
@@ -20,6 +23,8 @@ pub(super) enum Ask {
     Echo(usize),
     /// A structured result.
     Add,
+    /// The same with layers around it that have nothing to do with the call.
+    AddWithin,
     /// A member of the arguments has the wrong type.
     BadArguments,
     /// A list of 50 tools.
@@ -89,6 +94,10 @@ impl Ask {
                 Ok(e.text)
             });
         }
+        if self == Self::AddWithin {
+            let timeout = Timeout::new(Duration::from_secs(30)).without_method("tools/call");
+            server = server.layer(Trace::new()).layer(timeout);
+        }
         server
     }
 
@@ -103,7 +112,7 @@ impl Ask {
     pub(super) fn tool(self) -> Option<&'static str> {
         match self {
             Self::Echo(_) => Some("echo"),
-            Self::Add | Self::BadArguments => Some("add"),
+            Self::Add | Self::AddWithin | Self::BadArguments => Some("add"),
             Self::List => None,
         }
     }
@@ -116,7 +125,9 @@ impl Ask {
                 let text = "x".repeat(bytes);
                 format!(r#""name":"echo","arguments":{{"text":"{text}"}}{meta}"#)
             }
-            Self::Add => format!(r#""name":"add","arguments":{{"a":2,"b":3}}{meta}"#),
+            Self::Add | Self::AddWithin => {
+                format!(r#""name":"add","arguments":{{"a":2,"b":3}}{meta}"#)
+            }
             Self::BadArguments => format!(r#""name":"add","arguments":{{"a":2,"b":"3"}}{meta}"#),
             Self::List => meta.trim_start_matches(',').to_owned(),
         };

@@ -74,6 +74,11 @@ pub const PATHS: &[Path] = &[
     ),
     path("stdio-modern-add", SMALL, Work::Line(Era::Modern, Ask::Add)),
     path(
+        "stdio-modern-add-within-layers",
+        SMALL,
+        Work::Line(Era::Modern, Ask::AddWithin),
+    ),
+    path(
         "stdio-modern-bad-arguments",
         SMALL,
         Work::Line(Era::Modern, Ask::BadArguments),
@@ -174,7 +179,7 @@ mod tests {
             };
             let holds = match ask {
                 Ask::Echo(bytes) => text.len() > bytes && text.contains(&"x".repeat(bytes)),
-                Ask::Add => text.contains("\"sum\":5"),
+                Ask::Add | Ask::AddWithin => text.contains("\"sum\":5"),
                 Ask::BadArguments => text.contains("\"isError\":true"),
                 Ask::List => text.matches("\"inputSchema\"").count() == 50,
             };

@@ -65,7 +65,7 @@ pub trait Handler: Send + Sync + 'static {
 }
 
 /// Why a service does not serve.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StartError {
     /// The server said so itself.
@@ -92,6 +92,13 @@ impl fmt::Display for StartError {
             }
             Self::Panicked => f.write_str("the server panicked while it started"),
         }
+    }
+}
+
+impl fmt::Debug for StartError {
+    /// A `main` that returns it shows this.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -181,3 +181,29 @@ async fn the_status_of_a_modern_call_is_open_until_its_first_event() {
         assert_eq!(answer["error"]["code"], code, "{tool}: {got:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_long_result_is_whole_on_a_stream_and_alone() {
+    let endpoint = endpoint();
+    let text: String = "añ€😀\u{2028}\\\"\\n"
+        .chars()
+        .cycle()
+        .take(1 << 18)
+        .collect();
+    let text = text.trim_end_matches('\\');
+    for (tool, events) in [("echo", 0), ("burst then echo", 10)] {
+        let body = with_token(tool).replace(
+            "\"_meta\":",
+            &format!("\"arguments\":{{\"text\":\"{text}\"}},\"_meta\":"),
+        );
+        let got = post(&endpoint, &[V, CALL, ("mcp-name", tool)], &body).await;
+        let answer = if events == 0 {
+            got.json()
+        } else {
+            assert_eq!(got.events().len(), events);
+            got.events().pop().unwrap()
+        };
+        let want: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
+        assert!(answer["result"]["text"] == *want, "{tool}");
+    }
+}

@@ -47,7 +47,6 @@ pub(super) fn too_large(property: &str) -> Invalid {
         violations: vec![Violation {
             pointer: cut(&pointer, MAX_POINTER),
             message,
-            rule: String::new(),
         }],
         more: false,
         undecided: false,
@@ -66,7 +65,6 @@ pub(super) fn of_schema(error: &ValidationError<'_>) -> Violation {
     let whole = || Violation {
         pointer: String::new(),
         message: error.to_string(),
-        rule: String::new(),
     };
     found.violations.into_iter().next().unwrap_or_else(whole)
 }
@@ -181,7 +179,6 @@ impl Found<'_> {
         let violation = Violation {
             pointer: cut(error.instance_path().as_str(), MAX_POINTER),
             message,
-            rule: cut(error.schema_path().as_str(), MAX_POINTER),
         };
         if self.violations.contains(&violation) {
             return;
@@ -257,10 +254,10 @@ fn common_tag<'e>(branches: &[&'e Branch]) -> Option<(&'e ValidationError<'stati
 }
 
 /// Violations told at once; a model mends a handful and calls again.
-const MAX_VIOLATIONS: usize = 5;
+pub(super) const MAX_VIOLATIONS: usize = 5;
 
 /// Characters kept of a pointer.
-const MAX_POINTER: usize = 200;
+pub(super) const MAX_POINTER: usize = 200;
 
 /// Allowed forms described in one sentence.
 const MAX_FORMS: usize = 4;

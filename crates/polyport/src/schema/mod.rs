@@ -114,6 +114,12 @@ impl Validator {
             ))),
         }
     }
+
+    /// Where a text that was refused breaks which rules, as pointers into it and into the schema: at most five, and no value.
+    pub(crate) fn places(&self, json_text: &str) -> Vec<(String, String)> {
+        let slow = self.0.slow();
+        slow.map_or_else(|_| Vec::new(), |slow| slow.places(json_text))
+    }
 }
 
 impl fmt::Debug for Validator {
@@ -154,7 +160,6 @@ impl Invalid {
             violations: vec![Violation {
                 pointer: String::new(),
                 message,
-                rule: String::new(),
             }],
             more: false,
             undecided: false,
@@ -185,8 +190,6 @@ pub struct Violation {
     pub pointer: String,
     /// What was expected there, and what came instead. Shows at most 80 characters of a value.
     pub message: String,
-    /// The rule that was broken, as a JSON pointer into the schema; empty where it is not one rule. Shows no value.
-    pub rule: String,
 }
 
 impl fmt::Display for Violation {

@@ -7,7 +7,7 @@ use jsonschema::{PatternOptions, ReferencingError, ValidationError};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::words::shown;
+use super::words::{cut, shown};
 use super::{Invalid, SchemaError, Violation, message};
 
 /// A schema and its compiled validator.
@@ -58,6 +58,26 @@ impl Slow {
             return Ok(());
         }
         Err(self.explain(&arguments))
+    }
+
+    /// Where the text breaks which rules, as pointers into it and into the schema.
+    pub(super) fn places(&self, text: &str) -> Vec<(String, String)> {
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            return Vec::new();
+        };
+        let place = |error: ValidationError<'_>| {
+            let cut = |pointer: &str| cut(pointer, message::MAX_POINTER);
+            (
+                cut(error.instance_path().as_str()),
+                cut(error.schema_path().as_str()),
+            )
+        };
+        if self.can_gather(Size::of(&value)) {
+            let errors = self.validator.iter_errors(&value);
+            return errors.take(message::MAX_VIOLATIONS).map(place).collect();
+        }
+        let first = (!self.branches).then(|| self.validator.validate(&value).err());
+        first.flatten().map(place).into_iter().collect()
     }
 
     /// The validator gathers every error before it hands out the first, so it may only gather where they cannot be many.
@@ -257,9 +277,7 @@ fn schema_error(error: &ValidationError<'_>, schema: &Value) -> SchemaError {
             ),
         ),
         _ => {
-            let Violation {
-                pointer, message, ..
-            } = message::of_schema(error);
+            let Violation { pointer, message } = message::of_schema(error);
             SchemaError::new(&pointer, message)
         }
     }

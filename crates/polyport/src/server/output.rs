@@ -47,14 +47,12 @@ impl Output {
             Ok(()) => Ok(()),
             // Too much to tell is no fault of the tool.
             Err(invalid) if invalid.undecided => Ok(()),
-            Err(invalid) => {
+            Err(_) => {
                 let mut cause =
                     format!("the tool {tool:?} gave what its output schema does not allow");
-                for violation in &invalid.violations {
-                    let _ = write!(cause, "; at #{}", violation.pointer.escape_debug());
-                    if !violation.rule.is_empty() {
-                        let _ = write!(cause, " by #{}", violation.rule.escape_debug());
-                    }
+                for (place, rule) in validator.places(structured.as_str()) {
+                    let (place, rule) = (place.escape_debug(), rule.escape_debug());
+                    let _ = write!(cause, "; at #{place} by #{rule}");
                 }
                 Err(cause)
             }

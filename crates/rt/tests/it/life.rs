@@ -97,7 +97,11 @@ async fn d_09_what_does_not_start_serves_nothing_and_says_why() {
         assert!(peer.end().await.broken);
         assert_eq!(log.events("nothing is served")[0].get("error"), why);
         assert_eq!(*seen.lock().unwrap(), ["start"], "{starts}");
-        assert_eq!(service.start().await.unwrap_err().to_string(), why);
+        let error = service.start().await.unwrap_err();
+        assert_eq!(
+            (error.to_string(), format!("{error:?}")),
+            (why.into(), why.into())
+        );
     }
 }
 
