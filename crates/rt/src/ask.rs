@@ -10,10 +10,10 @@ use polyport_model::method;
 use polyport_proto::{Answer, Era, Question, RpcError};
 use polyport_wire::Raw;
 use tokio::sync::oneshot;
-use tokio::time::Sleep;
 
 use crate::context::Context;
 use crate::fault::failure;
+use crate::handler::BoxFuture;
 use crate::question::{Asked, NoAnswer};
 
 impl Context {
@@ -37,19 +37,37 @@ impl Context {
 
     /// What a step came to that has run in an earlier round, or in this one. None: it is to run now; tell its end to
     /// [`end_step`](Self::end_step).
-    pub fn begin_step(&self, key: &str) -> Option<Raw> {
+    ///
+    /// # Errors
+    /// A step of this key runs already: both would do what is to be done once.
+    pub fn begin_step(&self, key: &str) -> Result<Option<Raw>, NoAnswer> {
         let mut rounds = self.rounds();
         let rounds = rounds.get_or_insert_default();
         let done = rounds.steps.get(key).cloned();
-        rounds.stepping += usize::from(done.is_none());
-        done
+        if done.is_none() && !rounds.stepping.insert(key.to_owned()) {
+            return Err(NoAnswer::KeyUsedTwice(key.to_owned()));
+        }
+        Ok(done)
+    }
+
+    /// Polls a step: what it asks meanwhile is a question of its own, so that a round may end while it waits for the answer.
+    pub fn within_step<T>(&self, key: &str, poll: impl FnOnce() -> T) -> T {
+        self.rounds()
+            .get_or_insert_default()
+            .within
+            .push(key.to_owned());
+        let polled = poll();
+        if let Some(rounds) = self.rounds().as_mut() {
+            rounds.within.pop();
+        }
+        polled
     }
 
     /// A step has ended; it runs no more once it has come to something.
     pub fn end_step(&self, key: &str, result: Option<Raw>) {
         let mut rounds = self.rounds();
         let rounds = rounds.get_or_insert_default();
-        rounds.stepping = rounds.stepping.saturating_sub(1);
+        rounds.stepping.remove(key);
         if let Some(result) = result {
             rounds.steps.insert(key.to_owned(), result);
         }
@@ -83,12 +101,21 @@ impl Context {
 
     /// Holds a question open for the end of the round. False: there will be none any more.
     pub(crate) fn open(&self, question: &Question, waker: &Waker) -> bool {
-        if self.is_over() {
+        let mut rounds = self.rounds();
+        let rounds = rounds.get_or_insert_default();
+        let before = rounds.asking();
+        if self.is_over() || !rounds.open(question, waker) {
             return false;
         }
-        let open = self.rounds().get_or_insert_default().open(question, waker);
-        self.set_asking(open);
-        open
+        self.set_asking(true);
+        if self.is_settled() {
+            rounds.close(&question.key);
+            return false;
+        }
+        if rounds.asking() > before {
+            self.tell_asked();
+        }
+        true
     }
 
     pub(crate) fn close(&self, key: &str) {
@@ -106,8 +133,8 @@ impl Context {
 
     /// Ends the round: what is asked.
     pub(crate) fn end_round(&self) -> Vec<Question> {
-        self.set_asking(false);
         let mut rounds = self.rounds();
+        self.set_asking(false);
         rounds.as_mut().map_or_else(Vec::new, |rounds| rounds.end())
     }
 }
@@ -123,8 +150,8 @@ enum State {
     New,
     /// The modern era: open until the round ends.
     Round,
-    /// The legacy era: sent.
-    Sent(oneshot::Receiver<Answer>, Pin<Box<Sleep>>),
+    /// The legacy era: sent, with what ends the wait for it.
+    Sent(oneshot::Receiver<Answer>, BoxFuture<NoAnswer>),
     Done,
 }
 
@@ -168,8 +195,7 @@ impl Ask {
             )));
         }
         context.count_waiting(true);
-        let patience = Box::pin(tokio::time::sleep(context.question_wait()));
-        self.state = State::Sent(receiver, patience);
+        self.state = State::Sent(receiver, Box::pin(no_answer(context.clone())));
         None
     }
 
@@ -215,7 +241,7 @@ impl Future for Ask {
                 Poll::Ready(Err(_)) if context.is_cancelled() => Err(NoAnswer::Over),
                 Poll::Ready(Err(_)) => Err(NoAnswer::TooMany),
                 Poll::Pending => match patience.as_mut().poll(cx) {
-                    Poll::Ready(()) => Err(NoAnswer::TimedOut),
+                    Poll::Ready(no) => Err(no),
                     Poll::Pending => return Poll::Pending,
                 },
             },
@@ -259,6 +285,14 @@ impl fmt::Debug for Ask {
             .field("key", &self.question.key)
             .field("method", &self.question.method)
             .finish_non_exhaustive()
+    }
+}
+
+/// What ends the wait for an answer: the time, or the end of the wish for the call.
+async fn no_answer(context: Context) -> NoAnswer {
+    tokio::select! {
+        () = tokio::time::sleep(context.question_wait()) => NoAnswer::TimedOut,
+        _ = context.cancelled() => NoAnswer::Over,
     }
 }
 

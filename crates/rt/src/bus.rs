@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -26,8 +27,8 @@ pub trait Alert: Send + Sync + 'static {
 
 /// Hears which resources somebody is subscribed to.
 pub trait Watcher: Send + Sync + 'static {
-    /// The first subscription to this resource has begun (`true`), or the last has ended (`false`). It must not block, nor
-    /// subscribe anything itself.
+    /// The first subscription to this resource has begun (`true`), or the last has ended (`false`). It must not block, nor use the
+    /// bus itself.
     fn watch(&self, uri: &str, on: bool);
 }
 
@@ -234,8 +235,9 @@ impl Bus {
         }
         if (first || last)
             && let Some(watcher) = self.0.watcher.get()
+            && catch_unwind(AssertUnwindSafe(|| watcher.watch(uri, on))).is_err()
         {
-            watcher.watch(uri, on);
+            tracing::error!("the watcher of subscriptions panicked");
         }
     }
 }
@@ -291,28 +293,24 @@ impl Listener {
     /// # Errors
     /// It is subscribed to as many as it may be.
     pub fn subscribe(&self, uri: &str) -> Result<(), Blame> {
-        {
-            let mut state = lock(&self.state);
-            if state.wants.uris.contains(uri) {
-                return Ok(());
-            }
-            if state.wants.uris.len() >= self.max {
-                return Err(Blame::TooManySubscriptions { limit: self.max });
-            }
-            state.wants.uris.insert(uri.to_owned());
+        let mut state = lock(&self.state);
+        if state.wants.uris.contains(uri) {
+            return Ok(());
         }
+        if state.wants.uris.len() >= self.max {
+            return Err(Blame::TooManySubscriptions { limit: self.max });
+        }
+        state.wants.uris.insert(uri.to_owned());
+        // Under the lock, so that the end of this wish is not told before its beginning.
         self.bus.interested(uri, true);
         Ok(())
     }
 
     /// Wants to hear of a resource no more. One that it did not want is no error.
     pub fn unsubscribe(&self, uri: &str) {
-        let was = {
-            let mut state = lock(&self.state);
-            state.pending.updated.retain(|waiting| waiting != uri);
-            state.wants.uris.remove(uri)
-        };
-        if was {
+        let mut state = lock(&self.state);
+        state.pending.updated.retain(|waiting| waiting != uri);
+        if state.wants.uris.remove(uri) {
             self.bus.interested(uri, false);
         }
     }

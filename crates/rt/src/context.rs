@@ -143,6 +143,10 @@ struct Inner {
     rounds: Mutex<Option<Box<Rounds>>>,
     /// Questions are open that wait for the end of the round.
     asking: AtomicBool,
+    /// Such a question was opened, perhaps on another thread than the one that runs the call.
+    asked: Notify,
+    /// The call's future is gone.
+    settled: AtomicBool,
 }
 
 impl Context {
@@ -164,6 +168,8 @@ impl Context {
             said: Mutex::new(None),
             rounds: Mutex::new(None),
             asking: AtomicBool::new(false),
+            asked: Notify::new(),
+            settled: AtomicBool::new(false),
         };
         Self(Arc::new(inner))
     }
@@ -450,11 +456,33 @@ impl Context {
 
     /// Is a question open that waits for the end of the round?
     pub(crate) fn is_asking(&self) -> bool {
-        self.0.asking.load(Ordering::Acquire)
+        self.0.asking.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_asking(&self, asking: bool) {
-        self.0.asking.store(asking, Ordering::Release);
+        self.0.asking.store(asking, Ordering::SeqCst);
+    }
+
+    /// Whoever runs the call should see whether it waits for nothing else.
+    pub(crate) fn tell_asked(&self) {
+        self.0.asked.notify_one();
+    }
+
+    /// Waits for that.
+    pub(crate) async fn asked(&self) {
+        self.0.asked.notified().await;
+    }
+
+    /// The call's future is gone: whoever still waits for an answer, on another thread, hears that the call is over.
+    pub(crate) fn settle(&self) {
+        self.0.settled.store(true, Ordering::SeqCst);
+        if self.is_asking() {
+            self.end_round();
+        }
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.0.settled.load(Ordering::SeqCst)
     }
 
     pub(crate) fn is_over(&self) -> bool {

@@ -51,6 +51,7 @@ pub async fn drive(
     let mut driver = Driver {
         service,
         peer: Peer::new(service.speaks, &service.limits),
+        early: Vec::new(),
         listening: Vec::new(),
         lines: Lines::new(service.limits.message_bytes),
         outbox: Arc::new(Outbox::new(&service.limits)),
@@ -73,6 +74,8 @@ pub async fn drive(
 struct Driver<'a> {
     service: &'a Service,
     peer: Peer<Context, Asker>,
+    /// Questions that wait for the client to say that it is ready.
+    early: Vec<(Context, Asked)>,
     /// Streams of `subscriptions/listen` on this connection.
     listening: Vec<(Context, Arc<Listener>)>,
     lines: Lines,
@@ -263,6 +266,9 @@ impl Driver<'_> {
                 }
                 if !was_initialized && self.peer.is_initialized() {
                     self.handle_changes();
+                    for (context, asked) in std::mem::take(&mut self.early) {
+                        self.ask(context, asked);
+                    }
                 }
             }
         }
@@ -317,8 +323,10 @@ impl Driver<'_> {
     }
 
     fn handle_outbox(&mut self) {
+        // Taken out first: who stops waiting after that wakes us again.
+        let items = self.outbox.take();
         self.forget_questions();
-        for item in self.outbox.take() {
+        for item in items {
             match item {
                 // Its id may belong to another call by now.
                 Item::Note(context, _)
@@ -326,6 +334,7 @@ impl Driver<'_> {
                 | Item::Ask(context, _)
                 | Item::Attach(context, _)
                     if context.is_revoked() => {}
+                Item::Ask(_, asked) if asked.asker.is_closed() => {}
                 Item::Note(_, note) => self.line(&note),
                 Item::Done(context, id, Some(outcome)) => {
                     let start = self.out.len();
@@ -353,15 +362,22 @@ impl Driver<'_> {
     }
 
     fn ask(&mut self, context: Context, Asked { question, asker }: Asked) {
+        if self.deaf || asker.is_closed() || context.is_revoked() {
+            return;
+        }
+        if !self.peer.is_initialized() {
+            // basic/lifecycle: nothing is asked before the client is ready.
+            if self.early.len() < self.service.limits.questions_per_session {
+                self.early.push((context, Asked { question, asker }));
+            }
+            return;
+        }
         let start = self.out.len();
         let params = question.params.as_ref().map(Raw::as_str);
         let asker = Asker {
             context,
             sender: asker,
         };
-        if self.deaf {
-            return;
-        }
         // Without room the asker is dropped, and learns it so.
         self.peer.ask(question.method, params, asker, &mut self.out);
         self.end_line(start);
@@ -387,11 +403,12 @@ impl Driver<'_> {
     fn give_up_questions(&mut self) {
         self.deaf = true;
         let gone = Raw::from_static("{\"code\":0,\"message\":\"it has closed its side\"}");
-        let mut askers = Vec::new();
+        let early = std::mem::take(&mut self.early).into_iter();
+        let mut askers: Vec<_> = early.map(|(_, asked)| asked.asker).collect();
         self.peer
-            .forget(|_| true, |_| true, |asker, _| askers.push(asker));
+            .forget(|_| true, |_| true, |asker, _| askers.push(asker.sender));
         for asker in askers {
-            let _ = asker.sender.send(Err(gone.clone()));
+            let _ = asker.send(Err(gone.clone()));
         }
     }
 

@@ -37,10 +37,16 @@ async fn listen(service: Service, call: Call) -> Outcome {
         .params
         .raw()
         .map(|params| params.decode::<ListenParams>());
-    if !matches!(asked, Some(Ok(_))) {
+    let Some(Ok(asked)) = asked else {
         return Outcome::Failed(RpcError::invalid_params(
             "subscriptions/listen: notifications must be an object that says what to hear of",
         ));
+    };
+    // Before the handler looks for each of them.
+    let limit = service.limits.subscriptions;
+    let uris = asked.notifications.resource_subscriptions;
+    if uris.is_some_and(|uris| uris.len() > limit) {
+        return Outcome::Failed(Blame::TooManySubscriptions { limit }.error());
     }
     let honoured = match service.handler.clone().call_dyn(call).await {
         Outcome::Complete(honoured) => honoured,

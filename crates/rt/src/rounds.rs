@@ -22,7 +22,9 @@ pub(crate) struct Rounds {
     /// Questions that wait for the client to come back.
     open: Vec<Open>,
     /// Steps that run now.
-    pub(crate) stepping: usize,
+    pub(crate) stepping: HashSet<String>,
+    /// Those of them that are being polled, the outermost first.
+    pub(crate) within: Vec<String>,
     /// The round is over: nothing may be asked any more.
     over: bool,
 }
@@ -31,6 +33,8 @@ pub(crate) struct Rounds {
 struct Open {
     question: Question,
     waker: Waker,
+    /// The steps that wait for it.
+    within: Vec<String>,
 }
 
 impl Rounds {
@@ -53,6 +57,7 @@ impl Rounds {
             None => self.open.push(Open {
                 question: question.clone(),
                 waker: waker.clone(),
+                within: self.within.clone(),
             }),
         }
         true
@@ -66,6 +71,12 @@ impl Rounds {
     /// How many questions are open.
     pub(crate) fn asking(&self) -> usize {
         self.open.len()
+    }
+
+    /// Does a step run that waits for no question of its own? It should not be cut off.
+    pub(crate) fn is_stepping(&self) -> bool {
+        let waits = |step: &String| self.open.iter().any(|open| open.within.contains(step));
+        self.stepping.iter().any(|step| !waits(step))
     }
 
     /// How many of those who wait for them hold this waker.

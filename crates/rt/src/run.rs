@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
@@ -97,13 +97,18 @@ impl Running {
         let grace = service.limits.cancel_grace;
         tokio::spawn(async move {
             let _counted = counted;
-            let Self { future, entry } = self;
+            let Self { mut future, entry } = self;
             let context = future.context.clone();
-            let outcome = tokio::select! {
-                biased;
-                outcome = future => Some(service.seal(&context, outcome)),
-                () = context.cancelled_for(grace) => None,
+            let mut cut = pin!(context.cancelled_for(grace));
+            let outcome = loop {
+                tokio::select! {
+                    biased;
+                    outcome = &mut future => break Some(service.seal(&context, outcome)),
+                    () = &mut cut => break None,
+                    () = context.asked() => {}
+                }
             };
+            drop(future);
             close(&service, &context, entry, outcome.as_ref());
             done(outcome);
         });
@@ -192,6 +197,7 @@ impl Future for Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         self.let_go();
+        self.context.settle();
     }
 }
 

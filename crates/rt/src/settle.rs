@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -24,11 +25,16 @@ const QUIET: Duration = Duration::from_secs(1);
 const MAX_ROUNDS: u32 = 16;
 
 /// Passes on a wake-up, and shows by its count of holders who else could wake a future.
-struct Probe(Waker);
+struct Probe {
+    waker: Waker,
+    /// Somebody did already.
+    woken: AtomicBool,
+}
 
 impl Wake for Probe {
     fn wake(self: Arc<Self>) {
-        self.0.wake_by_ref();
+        self.woken.store(true, Ordering::Release);
+        self.waker.wake_by_ref();
     }
 }
 
@@ -48,16 +54,19 @@ impl Watch {
         context: &Context,
         cx: &mut TaskContext<'_>,
     ) -> Poll<Outcome> {
-        let probe = Arc::new(Probe(cx.waker().clone()));
+        let probe = Arc::new(Probe {
+            waker: cx.waker().clone(),
+            woken: AtomicBool::new(false),
+        });
         let waker = Waker::from(probe.clone());
         if let Poll::Ready(outcome) = future.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
             return Poll::Ready(outcome);
         }
         let (asking, stepping, ours) = {
             let rounds = context.rounds();
-            rounds.as_ref().map_or((0, 0, 0), |rounds| {
+            rounds.as_ref().map_or((0, false, 0), |rounds| {
                 let ours = rounds.holders(&waker) + context.bystanders();
-                (rounds.asking(), rounds.stepping, ours)
+                (rounds.asking(), rounds.is_stepping(), ours)
             })
         };
         drop(waker);
@@ -66,8 +75,9 @@ impl Watch {
             return Poll::Pending;
         }
         // One holder is this function; the others that are not questions are timers, sockets, other tasks.
-        let only_questions = Arc::strong_count(&probe) == 1 + ours;
-        if only_questions || self.is_quiet(asking, stepping > 0, cx) {
+        let woken = probe.woken.load(Ordering::Acquire);
+        let only_questions = !woken && Arc::strong_count(&probe) == 1 + ours;
+        if only_questions || self.is_quiet(asking, stepping, cx) {
             return Poll::Ready(Outcome::NeedInput(NeedInput {
                 questions: context.end_round(),
                 ..NeedInput::default()
@@ -136,6 +146,12 @@ pub(crate) fn ask_and_rerun(
         if need.questions.is_empty() {
             // The handler waits for something else than the client: longer each time.
             tokio::time::sleep(Duration::from_millis(250) * round).await;
+        }
+        if let Some(rounds) = context.rounds().as_mut() {
+            // Whoever asks again wants another answer.
+            for question in &need.questions {
+                rounds.answers.remove(&question.key);
+            }
         }
         let mut asks: Vec<_> = need
             .questions

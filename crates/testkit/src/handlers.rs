@@ -182,7 +182,7 @@ impl Puppet {
 
     /// A step that runs once; how often it ran is in [`Seen::steps`].
     fn count_once(&self, key: &str, cx: &Context) {
-        if cx.begin_step(key).is_none() {
+        if matches!(cx.begin_step(key), Ok(None)) {
             self.seen.steps.fetch_add(1, Ordering::SeqCst);
             cx.end_step(key, Some(Raw::from_static("1")));
         }

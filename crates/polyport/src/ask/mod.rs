@@ -27,8 +27,8 @@ pub(crate) mod form;
 mod together;
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context as TaskContext, Poll};
 
 use polyport_model::{
@@ -299,14 +299,14 @@ impl Cx {
     /// Only a step that succeeded is kept.
     ///
     /// # Errors
-    /// Those of the step, or what it came to cannot be kept as JSON.
+    /// Those of the step, what it came to cannot be kept as JSON, or a step of this key runs already.
     pub async fn once<T, E, F>(&self, key: &str, step: F) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,
         E: From<AskError>,
         F: Future<Output = Result<T, E>>,
     {
-        if let Some(kept) = self.0.begin_step(key) {
+        if let Some(kept) = self.0.begin_step(key).map_err(AskError::no_answer)? {
             return Ok(kept.decode().map_err(AskError::internal)?);
         }
         let mut running = Step {
@@ -314,7 +314,8 @@ impl Cx {
             key,
             result: None,
         };
-        let value = step.await?;
+        let mut step = pin!(step);
+        let value = poll_fn(|task| self.0.within_step(key, || step.as_mut().poll(task))).await?;
         running.result = Some(Raw::encode(&value).map_err(AskError::internal)?);
         Ok(value)
     }

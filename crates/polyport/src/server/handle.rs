@@ -1,7 +1,7 @@
 //! A server from outside of any call: what it offers changes, a resource has changed, something is to be logged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use polyport_model::Level;
 use polyport_rt::Bus;
@@ -11,6 +11,7 @@ use super::catalogue::{Catalogue, Taken};
 use super::prompts::Prompt;
 use super::resources::{Resource, Template};
 use super::tools::Tool;
+use super::{Declared, Kind};
 
 /// What all parts of a server share.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) bus: Bus,
     /// Somebody holds a handle: lists may change, and clients are told that they are told.
     changes: AtomicBool,
+    /// Of the server that is served.
+    pub(crate) declared: OnceLock<Declared>,
 }
 
 impl Shared {
@@ -35,6 +38,21 @@ impl Shared {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut catalogue))
+    }
+
+    /// Tells clients that a list has changed, where it was said to them that there is one.
+    fn tell(&self, kind: Kind) {
+        if self
+            .declared
+            .get()
+            .is_none_or(|declared| declared.has(kind))
+        {
+            match kind {
+                Kind::Tools => self.bus.tools_changed(),
+                Kind::Prompts => self.bus.prompts_changed(),
+                Kind::Resources => self.bus.resources_changed(),
+            }
+        }
     }
 
     pub(crate) fn may_change(&self) -> bool {
@@ -66,7 +84,7 @@ impl ServerHandle {
     pub fn add_tool(&self, tool: Tool) -> Result<(), Taken> {
         let tool = tool.register();
         self.0.change(|catalogue| catalogue.add_tool(tool))?;
-        self.0.bus.tools_changed();
+        self.0.tell(Kind::Tools);
         Ok(())
     }
 
@@ -74,7 +92,7 @@ impl ServerHandle {
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.0.change(|catalogue| catalogue.remove_tool(name));
         if removed {
-            self.0.bus.tools_changed();
+            self.0.tell(Kind::Tools);
         }
         removed
     }
@@ -85,7 +103,7 @@ impl ServerHandle {
     /// Its name is taken.
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), Taken> {
         self.0.change(|catalogue| catalogue.add_prompt(prompt))?;
-        self.0.bus.prompts_changed();
+        self.0.tell(Kind::Prompts);
         Ok(())
     }
 
@@ -93,7 +111,7 @@ impl ServerHandle {
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.0.change(|catalogue| catalogue.remove_prompt(name));
         if removed {
-            self.0.bus.prompts_changed();
+            self.0.tell(Kind::Prompts);
         }
         removed
     }
@@ -105,7 +123,7 @@ impl ServerHandle {
     pub fn add_resource(&self, resource: Resource) -> Result<(), Taken> {
         self.0
             .change(|catalogue| catalogue.add_resource(resource))?;
-        self.0.bus.resources_changed();
+        self.0.tell(Kind::Resources);
         Ok(())
     }
 
@@ -113,7 +131,7 @@ impl ServerHandle {
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.0.change(|catalogue| catalogue.remove_resource(uri));
         if removed {
-            self.0.bus.resources_changed();
+            self.0.tell(Kind::Resources);
         }
         removed
     }
@@ -125,7 +143,7 @@ impl ServerHandle {
     pub fn add_template(&self, template: Template) -> Result<(), Taken> {
         self.0
             .change(|catalogue| catalogue.add_template(template))?;
-        self.0.bus.resources_changed();
+        self.0.tell(Kind::Resources);
         Ok(())
     }
 
@@ -135,14 +153,14 @@ impl ServerHandle {
             .0
             .change(|catalogue| catalogue.remove_template(uri_template));
         if removed {
-            self.0.bus.resources_changed();
+            self.0.tell(Kind::Resources);
         }
         removed
     }
 
     /// The list of resources has changed in a way that a [`ResourceSource`](crate::ResourceSource) knows.
     pub fn resources_changed(&self) {
-        self.0.bus.resources_changed();
+        self.0.tell(Kind::Resources);
     }
 
     /// The contents of a resource have changed: those who subscribed to this URI are told.

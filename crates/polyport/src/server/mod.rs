@@ -75,6 +75,16 @@ pub(crate) struct Declared {
     resources: bool,
 }
 
+impl Declared {
+    fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tools => self.tools,
+            Kind::Prompts => self.prompts,
+            Kind::Resources => self.resources,
+        }
+    }
+}
+
 /// What a server knows of itself; shared with the calls under way.
 pub(crate) struct Facts {
     /// `serverInfo`, as JSON.
@@ -361,6 +371,7 @@ impl Server {
         declared.resources |= !catalogue.resources.is_empty()
             || !catalogue.templates.is_empty()
             || !self.facts.sources.is_empty();
+        let _ = self.facts.shared.declared.set(*declared);
         Running {
             facts: Arc::new(self.facts),
             hooks: self.hooks,

@@ -15,6 +15,7 @@ mod parts;
 mod questions;
 mod resources;
 mod schemas;
+mod steps;
 mod tools;
 mod uris;
 

@@ -15,22 +15,22 @@ use serde_json::{Value, json};
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "polyport::serde")]
 #[schemars(crate = "polyport::schemars")]
-struct Name {
-    name: String,
+pub(crate) struct Name {
+    pub(crate) name: String,
 }
 
 /// Revisions in which users can be asked.
-const ASKS: [Revision; 3] = [
+pub(crate) const ASKS: [Revision; 3] = [
     Revision::V2025_06_18,
     Revision::V2025_11_25,
     Revision::V2026_07_28,
 ];
 
-fn everything() -> Value {
+pub(crate) fn everything() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}})
 }
 
-fn answer(method: &str, params: &Value) -> Value {
+pub(crate) fn answer(method: &str, params: &Value) -> Value {
     match method {
         "elicitation/create" if params["mode"] == "url" => json!({"action": "accept"}),
         "elicitation/create" if params["message"] == "no" => json!({"action": "decline"}),
@@ -56,7 +56,7 @@ async fn call(server: Server, revision: Revision, tool: &str) -> Value {
     result.unwrap_or_else(|error| json!({"error": error.to_string()}))
 }
 
-fn text(result: &Value) -> &str {
+pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 

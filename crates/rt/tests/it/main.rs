@@ -1,6 +1,7 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
+mod cancels;
 mod changes;
 mod faults;
 mod journal;
@@ -10,6 +11,10 @@ mod life;
 mod modern;
 mod questions;
 mod races;
+mod reported;
+mod rounds;
+mod storms;
+mod tools;
 
 use polyport_proto::Limits;
 use polyport_rt::Service;

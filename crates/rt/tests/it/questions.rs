@@ -10,9 +10,10 @@ use polyport_testkit::handlers::Puppet;
 use crate::{check, limits};
 
 /// What a client says that can be asked everything.
-const ALL: &str = r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
+pub(crate) const ALL: &str =
+    r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
 
-fn open(capabilities: &str) -> String {
+pub(crate) fn open(capabilities: &str) -> String {
     format!(
         r#"
         > {{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"t","version":"1"}}}}}}
@@ -26,7 +27,7 @@ async fn legacy(script: &str) {
     check(&format!("{}{script}", open(ALL))).await;
 }
 
-fn meta(capabilities: &str) -> String {
+pub(crate) fn meta(capabilities: &str) -> String {
     format!(
         r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#
     )
