@@ -15,6 +15,7 @@ mod polling;
 mod questions;
 mod races;
 mod replay;
+mod reported;
 mod sessions;
 mod sockets;
 mod streams;

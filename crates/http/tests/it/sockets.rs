@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::sessions::begin;
 use crate::{INITIALIZE, PLAIN, call, endpoint, endpoint_with, open, request};
 
-async fn serve() -> (SocketAddr, Stopper, JoinHandle<Ended>) {
+pub(crate) async fn serve() -> (SocketAddr, Stopper, JoinHandle<Ended>) {
     serve_endpoint(endpoint()).await
 }
 
