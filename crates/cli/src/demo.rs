@@ -1,5 +1,8 @@
 //! The built-in server: one of each kind of thing, to try a client with.
 
+mod asking;
+mod changing;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -135,7 +138,8 @@ pub(crate) const INSTRUCTIONS: &str =
 
 /// Adds it to a server.
 pub(crate) fn extend(server: Server) -> Server {
-    prompts(resources(talking_tools(plain_tools(server))))
+    let server = prompts(resources(talking_tools(plain_tools(server))));
+    changing::add(asking::add(server))
 }
 
 fn plain_tools(server: Server) -> Server {
@@ -347,6 +351,6 @@ mod tests {
 
     #[test]
     fn it_offers_one_of_each_kind() {
-        assert_eq!(extend(Server::new("demo", "1")).counts(), (11, 2, 2));
+        assert_eq!(extend(Server::new("demo", "1")).counts(), (18, 2, 3));
     }
 }
