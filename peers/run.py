@@ -7,6 +7,7 @@ Exit 0 if every cell is as the matrix says, 1 if not, 2 if the peers cannot be r
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -18,16 +19,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "lib"))
 sys.dont_write_bytecode = True
 
+import alike  # noqa: E402
 import folder  # noqa: E402
 import matrix as table  # noqa: E402
+from cut import Cutting  # noqa: E402
 from expect import judge  # noqa: E402
 from install import CannotInstall  # noqa: E402
 from peers import ERAS, PEERS  # noqa: E402
 from servers import HttpServer, ServerFault, kill_group  # noqa: E402
 
-TRANSPORTS = ("stdio", "http")
+TRANSPORTS = ("stdio", "http", "sse")
 STEP_SECONDS = 10
-COLUMN_SECONDS = 90
+COLUMN_SECONDS = 120
 
 
 def arguments():
@@ -51,11 +54,26 @@ def arguments():
     return given
 
 
+def spoken(era, transport):
+    """Whether there is such a transport in this era."""
+    return transport != "sse" or era == "legacy"
+
+
 def applies(step, era, transport):
     """None if the step is run in this column, else why not."""
     only = step.get("only", {})
-    here = only.get("era", era) == era and only.get("transport", transport) == transport
+    here = era in only.get("era", era) and transport in only.get("transport", transport)
     return None if here else only["why"]
+
+
+def passed(fault):
+    return ("fail", fault) if fault else ("pass", "")
+
+
+def taken_up(way, results):
+    """Whether a stream was taken up again; a peer that cannot do what a step asks for may never come to where it is cut."""
+    blank = next((result for result in results.values() if result[0] == "blank"), None)
+    return blank if blank and not way.cuts else passed(way.fault())
 
 
 class Column:
@@ -64,7 +82,8 @@ class Column:
     def __init__(self, given, driver, key, scenario, label):
         self.driver, (self.peer, self.era, self.transport) = driver, key
         self.steps = scenario["steps"]
-        self.prefix = scenario.get("prefix", "")
+        self.prefix, self.cut = scenario.get("prefix", ""), scenario.get("cut")
+        self.seen = {}
         self.command = given.server or [str(pathlib.Path(given.bin).resolve()), *scenario["server"]]
         self.label = f"{label}-{'-'.join(key)}"
         self.work = given.peers_dir / "run"
@@ -77,17 +96,18 @@ class Column:
             return self.drive({"command": tapped if self.trace else self.command})
         try:
             with HttpServer(self.command, self.work / f"{self.label}.server") as server:
-                results = self.drive_http(server)
-                fault = server.stop()
-                return {**results, f"{self.prefix}stop": ("fail", fault) if fault else ("pass", "")}
+                with Cutting(server.url, self.cut) if self.cut else contextlib.nullcontext(server) as way:
+                    results = self.drive_http(way.url.replace("/mcp", "/sse") if self.transport == "sse" else way.url)
+                ends = {"stop": passed(server.stop()), **({"taken-up": taken_up(way, results)} if self.cut else {})}
+                return {**results, **{self.prefix + name: end for name, end in ends.items()}}
         except ServerFault as fault:
             names = [step["name"] for step in self.steps] + ["stop"]
             return {self.prefix + name: ("fail", str(fault)) for name in names}
 
-    def drive_http(self, server):
+    def drive_http(self, url):
         if not self.trace:
-            return self.drive({"url": server.url})
-        words = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "http", server.url]
+            return self.drive({"url": url})
+        words = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "http", url]
         tap = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
         try:
             return self.drive({"url": tap.stdout.readline().strip()})
@@ -97,7 +117,7 @@ class Column:
     def drive(self, target):
         words, extra = self.driver
         steps = [step for step in self.steps if applies(step, self.era, self.transport) is None]
-        job = {**target, **extra, "era": self.era, "step_seconds": STEP_SECONDS, "steps": steps}
+        job = {**target, "era": self.era, "transport": self.transport, "steps": steps, "step_seconds": STEP_SECONDS, **extra}
         home = self.work / "home"
         home.mkdir(parents=True, exist_ok=True)
         with (self.work / f"{self.label}.stderr").open("wb") as stderr:
@@ -123,7 +143,7 @@ class Column:
     def judge(self, out, ended):
         # Neither an SDK that prints by itself nor a line cut by the end of the driver disturbs the rest.
         lines = [json.loads(line) for line in out.split(b"\n")[:-1] if line.startswith(b'{"step":')]
-        seen = {line["step"]: line for line in lines}
+        seen = self.seen = {line["step"]: line for line in lines}
         self.revision = seen.get("connect", {}).get("got", {}).get("revision") or "none"
         if self.revision == "none" and "connect" in seen:
             ended = "not connected"
@@ -170,6 +190,13 @@ def hold(matrix, found, whole):
     return outcomes
 
 
+def runs(scenario, key):
+    """Whether a scenario is for this column at all."""
+    _, era, transport = key
+    where = scenario.get("where", {})
+    return era in where.get("era", era) and transport in where.get("transport", transport)
+
+
 def read_scenario(path, work):
     """One scenario, its folder made and its name filled in."""
     read = json.loads(path.read_text())
@@ -191,15 +218,24 @@ def run_all(given, peers):
     paths = given.scenario or sorted((HERE / "scenarios").glob("*.json"))
     scenarios = {path.stem: read_scenario(path, given.peers_dir.resolve() / "run") for path in paths}
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
-    keys = [(peer.name, era, way) for way in ways for peer in peers for era in peer.eras]
-    pairs = [(key, label) for key in keys for label in scenarios]
+    keys = [(peer.name, era, way) for way in ways for peer in peers for era in peer.eras if spoken(era, way)]
+    pairs = [(key, label) for key in keys for label in scenarios if runs(scenarios[label], key)]
     columns = [(key, Column(given, drivers[key[0]], key, scenarios[label], label)) for key, label in pairs]
     found, revisions = {key: {} for key in keys}, {}
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         for (key, column), results in zip(columns, pool.map(lambda pair: pair[1].run(), columns)):
             found[key].update(results)
             revisions[key] = getattr(column, "revision", "none")
+    compare(scenarios, dict(zip(pairs, (column for _, column in columns))), found)
     return found, revisions
+
+
+def compare(scenarios, columns, found):
+    """Holds what two peers saw of one scenario against each other, wherever both were run."""
+    for (key, label), column in columns.items():
+        one = columns.get(((*alike.ONE, key[2]), label))
+        if one and key[:2] == alike.OTHER and (verdict := alike.verdict(scenarios[label]["steps"], one.seen, column.seen)):
+            found[key][column.prefix + alike.FEATURE] = verdict
 
 
 def main():

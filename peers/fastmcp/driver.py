@@ -3,83 +3,49 @@
 import asyncio
 import pathlib
 import sys
-import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 
-from steps import drive  # noqa: E402
 from fastmcp import Client  # noqa: E402
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport  # noqa: E402
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport  # noqa: E402
 from mcp import MCPError  # noqa: E402
-from mcp_types import Implementation, PromptReference, ResourceTemplateReference  # noqa: E402
-
-# Ping and logging are deprecated in the newest revision; they are what is tested here.
-warnings.simplefilter("ignore")
-
-REFERENCES = {"ref/prompt": PromptReference, "ref/resource": ResourceTemplateReference}
+from pysdk import SdkPeer, wire  # noqa: E402
+from steps import drive  # noqa: E402
 
 
-def wire(result):
-    return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+def transport(job):
+    if job["transport"] == "stdio":
+        return StdioTransport(job["command"][0], job["command"][1:])
+    return SSETransport(job["url"]) if job["transport"] == "sse" else StreamableHttpTransport(job["url"])
 
 
-class Peer:
+class Peer(SdkPeer):
+    suffix = "_mcp"
+
     def __init__(self, job):
-        self.on_log = None
-        self.modern = job["era"] == "modern"
-        command = job.get("command")
-        transport = StreamableHttpTransport(job["url"]) if job.get("url") else StdioTransport(command[0], command[1:])
+        super().__init__(job)
         self.client = Client(
-            transport,
-            # In the modern column the client finds the era out by itself, as an application would let it.
-            mode="auto" if self.modern else "legacy",
-            client_info=Implementation(name="peer-fastmcp", version="1.0.0"),
+            transport(job),
+            mode=self.mode,
+            client_info=self.info("fastmcp"),
             log_handler=self.logged,
+            message_handler=self.noticed,
+            elicitation_handler=self.asked_by_form,
+            sampling_handler=self.asked_for_text,
+            roots=self.asked_for_roots,
         )
 
-    async def logged(self, params):
-        if self.on_log:
-            self.on_log(params)
+    async def asked_by_form(self, _message, _form, params, _context):
+        return self.elicited(params)
 
-    async def connect(self):
-        await self.client.__aenter__()
-        client = self.client
-        return {
-            "revision": client.protocol_version,
-            "server": wire(client.server_info) if client.server_info else None,
-            "capabilities": wire(client.server_capabilities),
-        }
+    async def asked_for_text(self, _messages, params, _context):
+        return self.sampled(params)
 
-    async def list(self, what, cursor):
-        lists = {
-            "tools": self.client.list_tools_mcp,
-            "resources": self.client.list_resources_mcp,
-            "resourceTemplates": self.client.list_resource_templates_mcp,
-            "prompts": self.client.list_prompts_mcp,
-        }
-        return wire(await lists[what](cursor=cursor))
-
-    async def want_logs(self):
-        # The modern era asks with each request, which this client always does.
-        if not self.modern:
-            await self.client.set_logging_level("debug")
+    async def asked_for_roots(self, _context):
+        return self.rooted().roots
 
     async def call(self, name, arguments, on_progress=None):
         return wire(await self.client.call_tool_mcp(name, arguments, progress_handler=on_progress))
-
-    async def read(self, uri):
-        return wire(await self.client.read_resource_mcp(uri))
-
-    async def prompt(self, name, arguments):
-        return wire(await self.client.get_prompt_mcp(name, arguments))
-
-    async def complete(self, ref, argument, context):
-        reference = REFERENCES[ref["type"]](**ref)
-        return wire(await self.client.complete_mcp(reference, argument, (context or {}).get("arguments")))
-
-    async def level(self, level):
-        await self.client.set_logging_level(level)
-        return {}
 
     async def ping(self):
         return {} if await self.client.ping() else {"not": "empty"}

@@ -11,6 +11,8 @@ CANNOT = {
     "complete": "the command line has no completion",
     "cancel": "the command line cannot cancel",
     "ping": "the command line has no ping",
+    "subscribe": "the command line ends with its answer",
+    "changes": "the command line ends with its answer",
     "many": "the command line makes one call per process",
     "close": "the command line opens and closes with every step",
 }
@@ -27,6 +29,8 @@ def method(step):
     do = step["do"]
     if do in CANNOT:
         return None, CANNOT[do]
+    if "answers" in step:
+        return None, "the command line answers no questions"
     if step.get("watch"):
         return None, "the command line prints only the result"
     if "expect_error" in step:
@@ -63,7 +67,7 @@ def run(job, step):
     words, cannot = method(step)
     if cannot:
         return {"blank": cannot}
-    target = ["--server-url", job["url"], "--transport", "http"] if job.get("url") else job["command"]
+    target = ["--server-url", job["url"], "--transport", job["transport"]] if "url" in job else job["command"]
     options = ["-q", "--format", "json", "--protocol-era", job["era"], "--method", *words]
     command = [*job["inspector"], "--cli", *target, *options]
     try:

@@ -41,6 +41,8 @@ CHECKS = {
     # The list names these, once each, and perhaps others.
     "$names": lambda want, got: isinstance(got, list)
     and all([item.get("name") for item in got].count(name) == 1 for name in want["$names"]),
+    # The list names none of these.
+    "$lacks": lambda want, got: isinstance(got, list) and not {item.get("name") for item in got} & set(want["$lacks"]),
 }
 
 

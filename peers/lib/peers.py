@@ -43,7 +43,8 @@ class Inspector(NodePeer):
     def install(self, peers_dir):
         folder = npm(self.name, peers_dir)
         program = folder / "node_modules" / self.package / "clients" / "launcher" / "build" / "index.js"
-        job = {"inspector": [node(peers_dir), str(program)], "jobs": 2}
+        # Every step is a program that starts.
+        job = {"inspector": [node(peers_dir), str(program)], "jobs": 2, "step_seconds": 30}
         return [sys.executable, str(HERE / self.name / "driver.py")], job
 
 

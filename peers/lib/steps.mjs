@@ -30,18 +30,70 @@ async function list(peer, step) {
   throw new Error(`more than ${PAGES} pages`);
 }
 
+// What a call says, in order: progress, log messages, questions (answered as the step says), and its result.
 async function call(peer, step) {
   const params = { name: step.tool, arguments: step.arguments ?? {} };
-  if (!step.watch) return peer.call(params, {});
+  if (!step.watch && !step.answers) return peer.call(params, {});
   const events = [];
-  const onprogress = ({ progress, total, message }) => events.push({ progress, total, message });
-  if (step.watch === 'logs') peer.onlog = ({ level, data }) => events.push({ level, data });
-  const result = await peer.call(params, step.watch === 'logs' ? { logs: true } : { onprogress });
+  const watched = what => [what, 'all'].includes(step.watch);
+  const options = { logs: watched('logs') };
+  if (watched('progress')) {
+    options.onprogress = ({ progress, total, message }) => events.push({ progress, total, message });
+  }
+  if (watched('logs')) peer.onlog = ({ level, data }) => events.push({ level, data });
+  peer.onask = (method, { _meta, ...asked } = {}) => {
+    events.push({ ask: method, params: asked });
+    return step.answers[method];
+  };
+  const result = await peer.call(params, options);
   events.push('result');
   // Whatever still arrives now came after the result, and the runner sees it behind it.
   await sleep(100);
   peer.onlog = undefined;
   return { ...result, events };
+}
+
+// Notices as they come in; `count` of them are waited for, and the bound of the step ends that.
+function notices(peer) {
+  const heard = [];
+  peer.onnotice = (method, params) => heard.push({ method, ...(params?.uri && { uri: params.uri }) });
+  return {
+    heard,
+    async reach(count) {
+      while (heard.length < count) await sleep(10);
+    },
+  };
+}
+
+// Subscribed, each call brings a notice; no longer subscribed, it brings none.
+async function subscribe(peer, step) {
+  const { heard, reach } = notices(peer);
+  const stop = await peer.subscribe(step.uri);
+  for (let calls = 1; calls <= (step.times ?? 1); calls++) {
+    await call(peer, step.then);
+    await reach(calls);
+  }
+  await sleep(step.quiet_ms);
+  const during = heard.splice(0);
+  await stop();
+  await call(peer, step.then);
+  await sleep(step.quiet_ms);
+  return { during, after: heard };
+}
+
+// Each call changes a list: one notice, and then the list is another.
+async function changes(peer, step) {
+  const { heard, reach } = notices(peer);
+  const stop = await peer.watch(step.what);
+  const lists = [];
+  for (const made of step.calls) {
+    await call(peer, made);
+    await reach(lists.length + 1);
+    lists.push((await list(peer, step)).items);
+  }
+  await sleep(step.quiet_ms);
+  await stop();
+  return { heard, lists };
 }
 
 async function cancel(peer, step) {
@@ -79,6 +131,8 @@ const actions = {
   call,
   cancel,
   many,
+  subscribe,
+  changes,
   read: (peer, step) => peer.read(step.uri),
   prompt: (peer, step) => peer.prompt(step.prompt, step.arguments),
   complete: (peer, { ref, argument, context }) => peer.complete({ ref, argument, ...(context && { context }) }),

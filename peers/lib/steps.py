@@ -48,9 +48,10 @@ class Steps:
         raise RuntimeError(f"more than {PAGES} pages")
 
     async def call(self, step):
+        """What a call says, in order: progress, log messages, questions (answered as the step says), and its result."""
         name, arguments = step["tool"], step.get("arguments", {})
         watch = step.get("watch")
-        if not watch:
+        if not watch and "answers" not in step:
             return await self.peer.call(name, arguments)
         events = []
 
@@ -60,15 +61,57 @@ class Steps:
         def on_log(params):
             events.append({"level": params.level, "data": params.data})
 
-        if watch == "logs":
+        def on_ask(method, params):
+            events.append({"ask": method, "params": {key: value for key, value in params.items() if key != "_meta"}})
+            return step["answers"][method]
+
+        self.peer.on_ask = on_ask
+        if watch in ("logs", "all"):
             self.peer.on_log = on_log
             await self.peer.want_logs()
-        result = await self.peer.call(name, arguments, on_progress if watch == "progress" else None)
+        result = await self.peer.call(name, arguments, on_progress if watch in ("progress", "all") else None)
         events.append("result")
         # Whatever still arrives now came after the result, and the runner sees it behind it.
         await asyncio.sleep(0.1)
         self.peer.on_log = None
         return {**result, "events": events}
+
+    def notices(self):
+        """Notices as they come in, and a wait for `count` of them, which the bound of the step ends."""
+        heard = []
+        self.peer.on_notice = heard.append
+
+        async def reach(count):
+            while len(heard) < count:
+                await asyncio.sleep(0.01)
+
+        return heard, reach
+
+    async def subscribe(self, step):
+        """Subscribed, each call brings a notice; no longer subscribed, it brings none."""
+        heard, reach = self.notices()
+        async with self.peer.subscribed(step["uri"]):
+            for calls in range(step.get("times", 1)):
+                await self.call(step["then"])
+                await reach(calls + 1)
+            await asyncio.sleep(step["quiet_ms"] / 1000)
+            during = heard[:]
+        heard.clear()
+        await self.call(step["then"])
+        await asyncio.sleep(step["quiet_ms"] / 1000)
+        return {"during": during, "after": heard}
+
+    async def changes(self, step):
+        """Each call changes a list: one notice, and then the list is another."""
+        heard, reach = self.notices()
+        lists = []
+        async with self.peer.watching(step["what"]):
+            for made in step["calls"]:
+                await self.call(made)
+                await reach(len(lists) + 1)
+                lists.append((await self.list(step))["items"])
+            await asyncio.sleep(step["quiet_ms"] / 1000)
+        return {"heard": heard, "lists": lists}
 
     async def cancel(self, step):
         started = time.monotonic()
@@ -131,7 +174,7 @@ def root(error):
 async def drive(make_peer):
     job = json.loads(sys.argv[1])
     peer = make_peer(job)
-    steps = Steps(peer, over_http="url" in job)
+    steps = Steps(peer, over_http=job["transport"] == "http")
     for step in job["steps"]:
         started = time.monotonic()
         try:

@@ -1,10 +1,15 @@
-"""That the judge and the matrix refuse what they should: `python3 -m unittest discover -s peers/lib -p '*_test.py'`."""
+"""That the judge, the comparison, the way that breaks and the matrix refuse what they should:
+`python3 -m unittest discover -s peers/lib -p '*_test.py'`."""
 
 import pathlib
+import socket
 import tempfile
+import threading
 import unittest
 
+import alike
 import matrix
+from cut import Cutting
 from expect import judge, mismatch
 
 
@@ -26,6 +31,8 @@ class Expectations(unittest.TestCase):
             ({"$has": [{"n": 2}]}, [{"n": 1}, {"n": 2, "m": 3}], True),
             ({"$has": [{"n": 4}]}, [{"n": 1}], False),
             ({"$names": ["a"]}, [{"name": "a"}, {"name": "a"}], False),
+            ({"$lacks": ["a"]}, [{"name": "b"}], True),
+            ({"$lacks": ["a"]}, [{"name": "a"}, {"name": "b"}], False),
             ({"$distinct": "uri"}, [{"uri": 1}, {"uri": 1}], False),
             ({"$numbered": "c {i}", "count": 2}, ["c 0", "c 1"], True),
             ({"$numbered": "c {i}", "count": 2}, ["c 1", "c 0"], False),
@@ -57,6 +64,55 @@ class Expectations(unittest.TestCase):
         for step, seen, status in cases:
             with self.subTest(seen=seen):
                 self.assertEqual(judge(step, "legacy", "2025-11-25", seen)[0], status)
+
+
+class Conversations(unittest.TestCase):
+    def test_alike(self):
+        steps = [{"name": "a", "alike": True}, {"name": "b"}]
+        said = {"events": [{"ask": "x", "params": {"n": 1}}, "result"]}
+        cases = [
+            (said, said, "pass"),
+            (said, {**said, "_meta": {}, "resultType": "complete"}, "pass"),
+            (said, {"events": said["events"][:1]}, "fail"),
+            (said, {"events": [{"ask": "x", "params": {"n": True}}, "result"]}, "fail"),
+            (said, {**said, "isError": False}, "fail"),
+            (said, None, "fail"),
+        ]
+        for one, other, status in cases:
+            with self.subTest(other=other):
+                seen = [{"a": {"got": got}, "b": {"got": i}} for i, got in enumerate((one, other))]
+                self.assertEqual(alike.verdict(steps, *seen)[0], status)
+        self.assertIsNone(alike.verdict(steps[1:], {}, {}))
+
+    def test_a_way_breaks_once_and_says_whether_the_rest_was_taken_up(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(5)
+
+            def serve():
+                for _ in range(2):
+                    near, _ = server.accept()
+                    with near:
+                        near.settimeout(5)
+                        near.recv(1000)
+                        near.sendall(b"at 3")
+                        # The first asker closes only when the way does it.
+                        near.recv(1000)
+                        near.sendall(b", at 4")
+
+            threading.Thread(target=serve, daemon=True).start()
+            with Cutting(f"http://127.0.0.1:{server.getsockname()[1]}/mcp", "at 3") as way:
+                port = int(way.url.split(":")[2].split("/")[0])
+                answers, faults = [], [way.fault()]
+                for asked in (b"POST\r\n", b"GET\r\nLast-Event-ID: 3\r\n"):
+                    with socket.create_connection(("127.0.0.1", port), 5) as near:
+                        near.sendall(asked)
+                        answer = near.recv(4)
+                        if answers:
+                            near.sendall(b"more")
+                        answers.append(answer + near.recv(100))
+                        faults.append(way.fault())
+        self.assertEqual(answers, [b"at 3", b"at 3, at 4"])
+        self.assertEqual([fault is None for fault in faults], [False, False, True])
 
 
 class Matrix(unittest.TestCase):

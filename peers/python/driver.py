@@ -1,84 +1,50 @@
-"""The Python SDK (`mcp`), in either era, behind the few verbs of ../lib/steps.py."""
+"""The Python SDK's client (`mcp`), in either era, behind the few verbs of ../lib/steps.py."""
 
 import asyncio
 import pathlib
 import sys
-import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 
-from steps import drive  # noqa: E402
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402
-from mcp_types import Implementation, PromptReference, ResourceTemplateReference  # noqa: E402
-
-# Ping and logging are deprecated in the newest revision; they are what is tested here.
-warnings.simplefilter("ignore")
-
-REFERENCES = {"ref/prompt": PromptReference, "ref/resource": ResourceTemplateReference}
+from mcp.client.sse import sse_client  # noqa: E402
+from pysdk import SdkPeer, wire  # noqa: E402
+from steps import drive  # noqa: E402
 
 
-def wire(result):
-    return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+def server(job):
+    if job["transport"] == "stdio":
+        return StdioServerParameters(command=job["command"][0], args=job["command"][1:])
+    return sse_client(job["url"]) if job["transport"] == "sse" else job["url"]
 
 
-class Peer:
+class Peer(SdkPeer):
     def __init__(self, job):
-        self.on_log = None
-        self.modern = job["era"] == "modern"
-        command = job.get("command")
-        server = job.get("url") or StdioServerParameters(command=command[0], args=command[1:])
+        super().__init__(job)
         self.client = Client(
-            server,
-            # In the modern column the client finds the era out by itself, as an application would let it.
-            mode="auto" if self.modern else "legacy",
-            client_info=Implementation(name="peer-python", version="1.0.0"),
+            server(job),
+            mode=self.mode,
+            client_info=self.info("python"),
             logging_callback=self.logged,
             log_level="debug",
+            message_handler=self.noticed,
+            elicitation_callback=self.asked_by_form,
+            sampling_callback=self.asked_for_text,
+            list_roots_callback=self.asked_for_roots,
             cache=None,
         )
 
-    async def logged(self, params):
-        if self.on_log:
-            self.on_log(params)
+    async def asked_by_form(self, _context, params):
+        return self.elicited(params)
 
-    async def connect(self):
-        await self.client.__aenter__()
-        client = self.client
-        return {
-            "revision": client.protocol_version,
-            "server": wire(client.server_info) if client.server_info else None,
-            "capabilities": wire(client.server_capabilities),
-        }
+    async def asked_for_text(self, _context, params):
+        return self.sampled(params)
 
-    async def list(self, what, cursor):
-        lists = {
-            "tools": self.client.list_tools,
-            "resources": self.client.list_resources,
-            "resourceTemplates": self.client.list_resource_templates,
-            "prompts": self.client.list_prompts,
-        }
-        return wire(await lists[what](cursor=cursor))
-
-    async def want_logs(self):
-        # The modern era asks with each request, which `log_level` above does.
-        if not self.modern:
-            await self.client.set_logging_level("debug")
+    async def asked_for_roots(self, _context):
+        return self.rooted()
 
     async def call(self, name, arguments, on_progress=None):
         return wire(await self.client.call_tool(name, arguments, progress_callback=on_progress))
-
-    async def read(self, uri):
-        return wire(await self.client.read_resource(uri))
-
-    async def prompt(self, name, arguments):
-        return wire(await self.client.get_prompt(name, arguments))
-
-    async def complete(self, ref, argument, context):
-        reference = REFERENCES[ref["type"]](**ref)
-        return wire(await self.client.complete(reference, argument, (context or {}).get("arguments")))
-
-    async def level(self, level):
-        return wire(await self.client.set_logging_level(level))
 
     async def ping(self):
         return wire(await self.client.send_ping())

@@ -1,15 +1,29 @@
 // The TypeScript SDK of the first generation (`@modelcontextprotocol/sdk`) behind the few verbs of ../lib/steps.mjs.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { LoggingMessageNotificationSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { CAPABILITIES, hear, verbs } from '../lib/sdk.mjs';
 import { drive } from '../lib/steps.mjs';
 
+const HEARD = {
+  notifications: [
+    types.LoggingMessageNotificationSchema,
+    types.ResourceUpdatedNotificationSchema,
+    types.ToolListChangedNotificationSchema,
+  ],
+  questions: [types.ElicitRequestSchema, types.CreateMessageRequestSchema, types.ListRootsRequestSchema],
+};
+
+function channel({ transport, url, command }) {
+  if (transport === 'stdio') return new StdioClientTransport({ command: command[0], args: command.slice(1) });
+  if (transport === 'sse') return new SSEClientTransport(new URL(url));
+  return new StreamableHTTPClientTransport(new URL(url));
+}
+
 // The SDK does not hand the negotiated revision out; a transport is told of it for its HTTP header, stdio as well.
-function transport(job, told) {
-  const made = job.url
-    ? new StreamableHTTPClientTransport(new URL(job.url))
-    : new StdioClientTransport({ command: job.command[0], args: job.command.slice(1) });
+function listening(made, told) {
   const tell = made.setProtocolVersion?.bind(made);
   made.setProtocolVersion = revision => {
     told.revision = revision;
@@ -19,42 +33,26 @@ function transport(job, told) {
 }
 
 drive(job => {
-  const client = new Client({ name: 'peer-ts1', version: '1.0.0' });
-  const lists = {
-    tools: p => client.listTools(p),
-    resources: p => client.listResources(p),
-    resourceTemplates: p => client.listResourceTemplates(p),
-    prompts: p => client.listPrompts(p),
-  };
+  const client = new Client({ name: 'peer-ts1', version: '1.0.0' }, { capabilities: CAPABILITIES });
   const peer = {
+    ...verbs(client),
     async connect() {
       const told = {};
-      const channel = transport(job, told);
-      await client.connect(channel);
-      client.setNotificationHandler(LoggingMessageNotificationSchema, n => peer.onlog?.(n.params));
-      client.onerror = error => peer.onlate?.(error);
-      peer.channel = channel;
+      peer.channel = listening(channel(job), told);
+      hear(client, peer, HEARD);
+      await client.connect(peer.channel);
       return { revision: told.revision, server: client.getServerVersion(), capabilities: client.getServerCapabilities() };
-    },
-    async list(what, cursor) {
-      const page = await lists[what](cursor === undefined ? undefined : { cursor });
-      return { items: page[what], nextCursor: page.nextCursor };
     },
     async call(params, { onprogress, signal, logs }) {
       if (logs) await client.setLoggingLevel('debug');
       return client.callTool(params, undefined, { onprogress, signal });
     },
-    read: uri => client.readResource({ uri }),
-    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
-    complete: params => client.complete(params),
-    level: level => client.setLoggingLevel(level),
-    ping: () => client.ping(),
     async close() {
       // A session lives until it is deleted; the SDK leaves saying so to its user.
-      if (job.url) await peer.channel.terminateSession();
+      await peer.channel.terminateSession?.();
       await client.close();
     },
-    code: error => (error instanceof McpError ? error.code : undefined),
+    code: error => (error instanceof types.McpError ? error.code : undefined),
   };
   return peer;
 });

@@ -8,6 +8,7 @@ use crate::tree;
 
 const BUILD: Duration = Duration::from_secs(1800);
 const RUN: Duration = Duration::from_secs(1800);
+const CHECK: Duration = Duration::from_secs(60);
 
 /// Builds the binary and drives every peer against it. Arguments go to `peers/run.py`.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
@@ -26,6 +27,14 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 }
 
 fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String> {
+    // Whoever judges is judged first: it has to refuse what it should.
+    let mut check = run::command("python3", root);
+    check.args("-m unittest discover -s peers/lib -p *_test.py".split(' '));
+    check.env("PYTHONDONTWRITEBYTECODE", "1");
+    let checked = run::logged(&mut check, &root.join("target/ci/peers-check.log"), CHECK)?;
+    if !checked.ok {
+        return Err(checked.complaint("checking the judge"));
+    }
     let mut build = run::cargo(root);
     build.args(["build", "--locked", "--package", "polyport-cli"]);
     let built = run::logged(&mut build, &root.join("target/ci/peers-build.log"), BUILD)?;
