@@ -8,6 +8,9 @@ use tokio::time::sleep;
 /// What the suite expects between two messages.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// When a client is to come back.
+const RETRY: Duration = Duration::from_millis(50);
+
 /// Adds them.
 pub fn add(server: Server) -> Server {
     server
@@ -51,6 +54,19 @@ pub fn add(server: Server) -> Server {
                 cx.progress(0.0);
                 sleep(PAUSE).await;
                 Ok("Nothing had to be asked.")
+            },
+        )
+        .tool(
+            "test_reconnection",
+            "Ends its response before its answer is there: the client comes back for it.",
+            |cx: Cx, (): ()| async move {
+                let released = cx.release(RETRY);
+                sleep(2 * PAUSE).await;
+                Ok(if released {
+                    "The client came back."
+                } else {
+                    "The client did not have to come back."
+                })
             },
         )
         .tool(
