@@ -1,4 +1,4 @@
-//! Serving over Streamable HTTP.
+//! Serving over Streamable HTTP, and the older HTTP with SSE beside it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use polyport_rt::Ended;
 
 pub use ::http::HeaderMap;
-pub use polyport_http::{Authorize, Bound, Challenge, Config, Endpoint, ListenError, bind};
+pub use polyport_http::{Authorize, Bound, Challenge, Config, Endpoint, ListenError, Pair, bind};
 pub use polyport_proto::http::{Guard, HeaderParam, ParamKind};
 
 use crate::server::Server;

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use clap::{Args, ValueEnum};
-use polyport::http::{Bound, Config, Endpoint, Guard, ListenError};
+use polyport::http::{Bound, Config, Endpoint, Guard, ListenError, Pair};
 use polyport::{Ended, Service};
 
 use super::start_up::{Reached, StartUp};
@@ -17,6 +17,8 @@ const DEFAULT_PORT: u16 = 7400;
 /// How many ports are tried.
 const PORTS: u16 = 20;
 const DEFAULT_PATH: &str = "/mcp";
+const DEFAULT_SSE_PATH: &str = "/sse";
+const DEFAULT_MESSAGES_PATH: &str = "/messages";
 
 /// What can be said about HTTP.
 #[derive(Debug, Args)]
@@ -31,6 +33,15 @@ pub(super) struct Http {
     /// Sessions for legacy clients
     #[arg(long, value_enum, default_value_t = OnOff::On, value_name = "on|off", hide_possible_values = true)]
     sessions: OnOff,
+    /// HTTP with SSE beside it, for older clients
+    #[arg(long, value_enum, default_value_t = OnOff::On, value_name = "on|off", hide_possible_values = true)]
+    sse: OnOff,
+    /// Path of its event stream
+    #[arg(long, default_value = DEFAULT_SSE_PATH, value_name = "PATH", value_parser = path)]
+    sse_path: String,
+    /// Path of its messages
+    #[arg(long, default_value = DEFAULT_MESSAGES_PATH, value_name = "PATH", value_parser = path)]
+    messages_path: String,
     /// Answer to this host name too (repeatable)
     #[arg(long, value_name = "HOST", value_parser = host)]
     allow_host: Vec<String>,
@@ -59,6 +70,12 @@ impl Http {
         let given = [
             ("--path", self.path != DEFAULT_PATH),
             ("--sessions", self.sessions == OnOff::Off),
+            ("--sse", self.sse == OnOff::Off),
+            ("--sse-path", self.sse_path != DEFAULT_SSE_PATH),
+            (
+                "--messages-path",
+                self.messages_path != DEFAULT_MESSAGES_PATH,
+            ),
             ("--allow-host", !self.allow_host.is_empty()),
             ("--allow-origin", !self.allow_origin.is_empty()),
             ("--insecure-listen", self.insecure_listen),
@@ -83,12 +100,37 @@ impl Http {
             path: self.path.clone(),
             guard: self.guard(),
             sessions: self.sessions == OnOff::On,
+            pair: self.pair()?,
             ..Config::default()
         };
         let bound = self.bind(Endpoint::new(service, config)).await?;
         self.warn(&bound, start_up);
         start_up.say(&Reached::Http(&self.url(&bound)), speaks, why);
         Ok(bound.serve(stop).await)
+    }
+
+    /// The paths of HTTP with SSE. Without sessions it is not served, whatever is said of it.
+    fn pair(&self) -> Result<Option<Pair>, Failure> {
+        if self.sse == OnOff::Off || self.sessions == OnOff::Off {
+            return Ok(None);
+        }
+        let named = [
+            ("--path", &self.path),
+            ("--sse-path", &self.sse_path),
+            ("--messages-path", &self.messages_path),
+        ];
+        for (i, (flag, path)) in named.iter().enumerate() {
+            if let Some((other, _)) = named[..i].iter().find(|(_, other)| other == path) {
+                return Err(
+                    Failure::usage(format!("{other} and {flag} are both {path}"))
+                        .hint("name another path, or leave HTTP with SSE out with --sse off"),
+                );
+            }
+        }
+        Ok(Some(Pair {
+            stream: self.sse_path.clone(),
+            messages: self.messages_path.clone(),
+        }))
     }
 
     fn guard(&self) -> Guard {
