@@ -86,10 +86,11 @@ pub use polyport_rt::{
     SealKey, Service, StartError, Started, Stats, Stop, Stopper, Watcher, layer, stop,
 };
 pub use polyport_wire::Raw;
+pub use server::blocking::blocking;
 pub use server::catalogue::Taken;
 pub use server::complete::Completer;
 pub use server::context::Cx;
-pub use server::handle::ServerHandle;
+pub use server::handle::{ServerHandle, WeakServerHandle};
 pub use server::parts::Parts;
 pub use server::prompts::{Prompt, PromptReply};
 pub use server::reply::{IntoToolResult, Json};

@@ -73,12 +73,13 @@ impl Context {
         }
     }
 
-    /// basic/patterns/mrtr: the three whose results may ask. In the legacy era the same three have a stream of their own.
-    pub(crate) fn may_ask(&self) -> bool {
-        matches!(
-            self.method(),
-            method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
-        )
+    /// May this call ask? basic/patterns/mrtr: in the modern era the three whose results may. In the legacy one any request but the
+    /// handshake has a stream on which it can.
+    pub fn may_ask(&self) -> bool {
+        match self.method() {
+            method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ => true,
+            other => !self.is_modern() && other != method::SERVER_DISCOVER,
+        }
     }
 
     /// Uses a key: its answer, where there is one.

@@ -27,7 +27,7 @@ pub enum NoAnswer {
     TooMany,
     /// A fault of the handler's author: this key has been used in this call.
     KeyUsedTwice(String),
-    /// A fault of the handler's author: only calls of tools, prompts and resources may ask.
+    /// A fault of the handler's author: this request must not ask.
     NotHere,
     /// The call is over.
     Over,
@@ -51,7 +51,7 @@ impl fmt::Display for NoAnswer {
             Self::KeyUsedTwice(key) => {
                 write!(f, "The key {key:?} is used twice in one call")
             }
-            Self::NotHere => f.write_str("Only calls of tools, prompts and resources may ask"),
+            Self::NotHere => f.write_str("This request must not ask: only calls of tools, prompts and reads may"),
             Self::Over => f.write_str("The call is over"),
         }
     }

@@ -2,15 +2,18 @@
 
 use std::{
     collections::HashSet,
-    fmt,
+    fmt, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
+use polyport::roots::Allowed;
 
 use super::{
     FilesError, FolderError, Limits,
     lexical::{self, Lexical, Rules},
+    names,
     turns::Turns,
 };
 
@@ -110,6 +113,28 @@ impl Folder {
         })
     }
 
+    /// The directory `below` it as a folder.
+    fn narrowed(&self, below: &Path, taken: &HashSet<String>) -> io::Result<Self> {
+        let path = self.path.join(below);
+        let (name, dir) = if below.as_os_str().is_empty() {
+            (self.name.clone(), self.dir.try_clone()?)
+        } else if names::has_ours(below) {
+            return Err(io::ErrorKind::NotFound.into());
+        } else {
+            (free_name(&path, taken), self.dir.open_dir(below)?)
+        };
+        let mut prefixes = self.prefixes.clone();
+        let parts = below.iter().map(|part| part.as_encoded_bytes().to_vec());
+        let parts: Vec<_> = parts.collect();
+        prefixes.iter_mut().for_each(|prefix| prefix.extend(parts.iter().cloned()));
+        Ok(Self {
+            name,
+            path,
+            prefixes,
+            dir,
+        })
+    }
+
     /// What is left of an absolute path below this folder, and how many components lie above.
     pub(crate) fn below<'a>(&self, parts: &'a [Vec<u8>]) -> Option<(usize, &'a [Vec<u8>])> {
         self.prefixes
@@ -130,7 +155,7 @@ impl Folder {
 pub struct Folders {
     folders: Vec<Folder>,
     limits: Limits,
-    turns: Turns,
+    turns: Arc<Turns>,
 }
 
 impl Folders {
@@ -148,7 +173,7 @@ impl Folders {
         Ok(Self {
             folders,
             limits: Limits::default(),
-            turns: Turns::default(),
+            turns: Arc::default(),
         })
     }
 
@@ -157,6 +182,34 @@ impl Folders {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// What lies at these places of the folders, as folders of their own, opened through theirs: their names and what is not shown stay
+    /// as they are. None: these are all of them.
+    pub(crate) fn narrowed(&self, allowed: &[Allowed]) -> Option<Self> {
+        let is_all = allowed.len() == self.folders.len()
+            && allowed.iter().all(|allowed| allowed.below.as_os_str().is_empty());
+        if is_all {
+            return None;
+        }
+        let mut folders: Vec<Folder> = Vec::new();
+        let mut taken = HashSet::new();
+        for Allowed { ceiling, below } in allowed {
+            // One that is gone by now leaves nothing.
+            let folder = self
+                .folders
+                .get(*ceiling)
+                .and_then(|folder| folder.narrowed(below, &taken).ok());
+            if let Some(folder) = folder {
+                taken.insert(folder.name.clone());
+                folders.push(folder);
+            }
+        }
+        Some(Self {
+            folders,
+            limits: self.limits.clone(),
+            turns: self.turns.clone(),
+        })
     }
 
     /// The limits in force.

@@ -62,6 +62,8 @@ pub struct Limits {
     pub trash_bytes: u64,
     /// Deletions in the trash of a folder. Default 1,000; beyond it the oldest are emptied.
     pub trash_entries: usize,
+    /// Directories that are watched for the sake of subscriptions. Default 1,000; a subscription that needs one more is refused.
+    pub watched_directories: usize,
     /// Resources on one page of a list, and entries looked at before a page may end early is [`Limits::visited`].
     /// Default 500.
     pub page: usize,
@@ -93,6 +95,7 @@ impl Default for Limits {
             copy_entries: 10_000,
             trash_bytes: 256 * 1024 * 1024,
             trash_entries: 1_000,
+            watched_directories: 1_000,
             page: 500,
         }
     }

@@ -34,6 +34,7 @@ mod tree;
 mod turns;
 pub mod uri;
 mod walk;
+mod watch;
 
 pub use args::Count;
 pub use error::{FilesError, FolderError};

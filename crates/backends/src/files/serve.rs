@@ -9,9 +9,14 @@ use polyport::model::{Completion, Resource as Listed, ResourceContents};
 use polyport::{BoxFuture, Completer, Cx, Fault, Page, ResourceSource, Server, Template};
 
 use super::resources::{self, Body, Contents};
+use super::watch::Watch;
 use super::{FilesError, Folders};
 
 mod tools;
+mod view;
+
+pub use view::Roots;
+use view::Views;
 
 /// What may be done with the folders.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -50,35 +55,44 @@ pub fn count_resources(folders: &Folders) -> Option<(usize, bool)> {
     Some((page.resources.len(), page.next_cursor.is_some()))
 }
 
-/// Adds the tools, the resources and the completion of paths to a server.
-pub fn extend(server: Server, folders: Folders, access: Access) -> Server {
+/// Adds the tools, the resources and the completion of paths to a server. Files may be subscribed to; there can be one such
+/// back-end in a server.
+pub fn extend(server: Server, folders: Folders, access: Access, roots: Roots) -> Server {
     let folders = Arc::new(folders);
-    let mut server = tools::add(server, &folders, access);
+    let views = Views::new(folders.clone(), roots);
+    let mut server = tools::add(Views::remember(server), &views, access);
     for template in resources::templates(&folders) {
         let listed = Template::of_source(&template.uri_template, template.name)
             .title("A file")
             .description("Any file below the folder, by its path.");
         server = server
             .add_template(listed)
-            .completer(paths(&folders, template.uri_template));
+            .completer(paths(&views, template.uri_template));
     }
-    server.resource_source(Files(folders))
+    let watch = Watch::new(folders.clone(), server.handle().downgrade());
+    let files = Files(views, watch.clone());
+    server.watcher(watch).resource_source(files)
 }
 
 /// Completion of the path in one of the templates.
-fn paths(folders: &Arc<Folders>, uri_template: String) -> Completer {
-    let (folders, template) = (folders.clone(), uri_template.clone());
+fn paths(views: &Views, uri_template: String) -> Completer {
+    let (views, template) = (views.clone(), uri_template.clone());
     Completer::of_template_counted(uri_template, "path", move |cx, typed, _settled| {
-        let (folders, template) = (folders.clone(), template.clone());
-        off_thread(move || {
-            let found = resources::complete(&folders, &template, &typed, &|| cx.is_cancelled())?;
-            Ok(Completion {
-                has_more: Some(found.has_more()),
-                total: i64::try_from(found.total).ok(),
-                values: found.values,
-                ..Completion::default()
+        let (views, template) = (views.clone(), template.clone());
+        async move {
+            let folders = views.of(&cx).await?;
+            off_thread(move || {
+                let found =
+                    resources::complete(&folders, &template, &typed, &|| cx.is_cancelled())?;
+                Ok(Completion {
+                    has_more: Some(found.has_more()),
+                    total: i64::try_from(found.total).ok(),
+                    values: found.values,
+                    ..Completion::default()
+                })
             })
-        })
+            .await
+        }
     })
 }
 
@@ -94,12 +108,13 @@ fn contents(contents: Contents) -> Vec<ResourceContents> {
 }
 
 /// The files as resources.
-struct Files(Arc<Folders>);
+struct Files(Views, Arc<Watch>);
 
 impl ResourceSource for Files {
     fn list(&self, cx: Cx, from: Option<String>) -> BoxFuture<Result<Page<Listed>, Fault>> {
-        let folders = self.0.clone();
+        let views = self.0.clone();
         Box::pin(async move {
+            let folders = views.of(&cx).await?;
             let page = off_thread(move || {
                 resources::list(&folders, from.as_deref(), &|| cx.is_cancelled())
             })
@@ -117,14 +132,33 @@ impl ResourceSource for Files {
     }
 
     fn read(&self, cx: Cx, uri: String) -> BoxFuture<Result<Option<Vec<ResourceContents>>, Fault>> {
-        let folders = self.0.clone();
+        let views = self.0.clone();
         Box::pin(async move {
             if !uri.starts_with("file:") {
                 return Ok(None);
             }
+            let folders = views.of(&cx).await?;
             off_thread(move || resources::read(&folders, &uri, &|| cx.is_cancelled()).map(contents))
                 .await
                 .map(Some)
+        })
+    }
+
+    fn has(&self, cx: Cx, uri: String) -> BoxFuture<Result<bool, Fault>> {
+        let (views, watch) = (self.0.clone(), self.1.clone());
+        Box::pin(async move {
+            if !uri.starts_with("file:") {
+                return Ok(false);
+            }
+            let folders = views.of(&cx).await?;
+            let checked = tokio::task::spawn_blocking(move || {
+                resources::is_there(&folders, &uri).then(|| watch.check(&uri))
+            });
+            match checked.await.map_err(Fault::internal)? {
+                None => Ok(false),
+                Some(Ok(())) => Ok(true),
+                Some(Err(refused)) => Err(Fault::invalid_params(refused)),
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink};
 
 use polyport::Server;
-use polyport_backends::files::{resources, serve, serve::Access, uri};
+use polyport_backends::files::{resources, serve, serve::{Access, Roots}, uri};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, never, workshop};
@@ -87,7 +87,7 @@ fn with_links() -> Fixture {
 #[test]
 fn v_901_no_tool_is_left_out() {
     let server = Server::new("files", "1");
-    let server = serve::extend(server, workshop().folders, Access::Write);
+    let server = serve::extend(server, workshop().folders, Access::Write, Roots::Legacy);
     let mut want = BTreeSet::new();
     for tool in server.tool_definitions() {
         let tool: Value = serde_json::from_slice(tool.as_bytes()).unwrap();

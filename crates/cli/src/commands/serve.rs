@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport::{Ended, Era, Limits, Revisions, Server, Service, StartError};
-use polyport_backends::files::serve::Access;
+use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, FolderError, Folders};
 use rustix::fs::{FileType, fstat};
 
@@ -47,6 +47,9 @@ pub(crate) struct Serve {
     /// Let clients change what is in the folders, not only read it
     #[arg(long)]
     write: bool,
+    /// Ask modern clients, too, which folders they work in; it costs a round at each call
+    #[arg(long)]
+    roots: bool,
     /// How clients talk to it
     #[arg(
         short,
@@ -132,6 +135,12 @@ impl Serve {
             (None, true) => (Transport::Http, "--listen says so"),
             (None, false) => told_by_stdin(),
         };
+        if self.roots && transport == Transport::Http && self.http.is_public() {
+            return Err(
+                Failure::usage("--roots is for clients on this machine, but --listen is not a loopback address")
+                    .hint("leave --roots out: roots of another machine mean nothing here"),
+            );
+        }
         if let (Transport::Stdio, Some(option)) = (transport, self.http.first_option()) {
             ui::say(&format!(
                 "note: {option} is for HTTP and does nothing on stdio\n"
@@ -177,7 +186,8 @@ impl Serve {
         if !folders.is_empty() {
             let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
             start_up.will_add_folders(&opened, &folders, access);
-            let extended = files::serve::extend(server, opened, access);
+            let roots = if self.roots { Roots::All } else { Roots::Legacy };
+            let extended = files::serve::extend(server, opened, access, roots);
             server = start_up.added(extended);
             instructions.push(access.instructions());
         }
@@ -195,6 +205,9 @@ impl Serve {
         arguments.extend(targets.iter().map(Target::word));
         if self.write && targets.iter().any(|target| target.folder().is_some()) {
             arguments.push("--write".to_owned());
+        }
+        if self.roots {
+            arguments.push("--roots".to_owned());
         }
         if self.era != Speak::Both {
             let era = self.era.to_possible_value().expect("no value is hidden");

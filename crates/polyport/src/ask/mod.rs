@@ -276,6 +276,11 @@ impl Cx {
         })
     }
 
+    /// May this call ask? In the modern era tools, prompts and reads may; in the legacy one all but the handshake.
+    pub fn may_ask(&self) -> bool {
+        self.0.may_ask()
+    }
+
     /// Asks which folders the client works in. They narrow what may be touched and never widen it: see
     /// [`roots`](crate::model::Root).
     pub fn roots(&self, key: impl Into<String>) -> Asking<Vec<Root>> {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::error::ToolError;
+
 /// Functions that may block threads at once, in the whole process: half of tokio's pool, so that files and names can still be
 /// looked up. A cancelled call holds its place until its function returns: nothing can stop a thread.
 const AT_ONCE: usize = 256;
@@ -42,6 +44,18 @@ pub(crate) async fn run<T: Send + 'static>(
     function: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     run_in(PLACES.clone(), function).await
+}
+
+/// Runs a part of an async function that blocks its thread, on the pool of [`Tool::blocking`](crate::Tool::blocking).
+///
+/// # Errors
+/// No place became free in 30 seconds, or the server ends: the sentence for the model.
+pub async fn blocking<T: Send + 'static>(
+    function: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    run(function)
+        .await
+        .map_err(|not_run| ToolError::new(not_run.to_string()))
 }
 
 async fn run_in<T: Send + 'static>(

@@ -1,7 +1,7 @@
 //! A server from outside of any call: what it offers changes, a resource has changed, something is to be logged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use polyport_model::Level;
 use polyport_rt::Bus;
@@ -179,6 +179,30 @@ impl ServerHandle {
     /// Who listens, and to what.
     pub fn bus(&self) -> &Bus {
         &self.0.bus
+    }
+}
+
+impl ServerHandle {
+    /// The same for a part of the server itself, which must not keep it alive.
+    pub fn downgrade(&self) -> WeakServerHandle {
+        WeakServerHandle(Arc::downgrade(&self.0))
+    }
+}
+
+/// A [`ServerHandle`] that does not keep its server alive.
+#[derive(Clone)]
+pub struct WeakServerHandle(Weak<Shared>);
+
+impl WeakServerHandle {
+    /// The handle, while there is a server.
+    pub fn upgrade(&self) -> Option<ServerHandle> {
+        self.0.upgrade().map(ServerHandle)
+    }
+}
+
+impl std::fmt::Debug for WeakServerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WeakServerHandle")
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use polyport_model::{CacheScope, Icon, Implementation};
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Outcome, RpcError};
+use polyport_proto::{Notice, Outcome, RpcError};
 use polyport_rt::{BoxFuture, Bus, Call, Handler, StartError, Watcher};
 use polyport_wire::{Params, Raw};
 use schemars::JsonSchema;
@@ -67,6 +67,9 @@ pub enum Kind {
     Resources,
 }
 
+/// Hears a notification.
+type Hear = Box<dyn Fn(&Notice) + Send + Sync>;
+
 /// Which kinds are offered, whether or not there is one of them now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Declared {
@@ -95,6 +98,7 @@ pub(crate) struct Facts {
     declared: Declared,
     sources: Vec<Arc<dyn ResourceSource>>,
     pub(crate) completers: Vec<Completer>,
+    notices: Vec<Hear>,
     page: usize,
     ttl: Duration,
     scope: CacheScope,
@@ -124,6 +128,7 @@ impl Server {
             declared: Declared::default(),
             sources: Vec::new(),
             completers: Vec::new(),
+            notices: Vec::new(),
             page: PAGE,
             ttl: Duration::ZERO,
             scope: CacheScope::Private,
@@ -327,6 +332,14 @@ impl Server {
         self
     }
 
+    /// Hears notifications of clients that belong to no call, such as `notifications/roots/list_changed`, with the legacy session in which
+    /// they came. It must not block.
+    #[must_use]
+    pub fn on_notice(mut self, hear: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        self.facts.notices.push(Box::new(hear));
+        self
+    }
+
     /// A handle to it for what happens outside of calls. Whoever takes one promises changes: clients are told that lists may
     /// change and that resources may be subscribed to.
     pub fn handle(&self) -> ServerHandle {
@@ -497,6 +510,10 @@ impl Handler for Running {
             }
             method => Box::pin(ready(Outcome::Failed(RpcError::method_not_found(method)))),
         }
+    }
+
+    fn notice(&self, notice: Notice) {
+        self.facts.notices.iter().for_each(|hear| hear(&notice));
     }
 
     fn bus(&self) -> Option<Bus> {

@@ -47,6 +47,13 @@ pub fn read(
     }
 }
 
+/// Can the resource `uri` be read now?
+pub fn is_there(folders: &Folders, uri: &str) -> bool {
+    Spot::of_uri(folders, uri)
+        .and_then(Spot::place)
+        .is_ok_and(|place| place.open_file().is_ok())
+}
+
 pub(in super::super) fn contents(
     folders: &Folders,
     place: &Place<'_>,

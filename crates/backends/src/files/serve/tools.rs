@@ -1,7 +1,5 @@
 //! The operations as tools: names, titles, hints, and which form a result is sent in.
 
-use std::sync::Arc;
-
 use data_encoding::BASE64;
 use polyport::model::{Content, EmbeddedResource, ResourceContents};
 use polyport::schemars::{JsonSchema, SchemaGenerator};
@@ -13,13 +11,14 @@ use polyport::{Cx, Fault, IntoToolResult, Json, Server, Tool, ToolError, ToolRes
 use super::super::ops::{self, Medium, ReadMediaFileResult, ToText};
 use super::super::{FilesError, Folders};
 use super::Access;
+use super::view::Views;
 
 /// The tools that read, and those that change something if they may.
-pub(super) fn add(server: Server, folders: &Arc<Folders>, access: Access) -> Server {
-    let server = reading(Tools(server, folders));
+pub(super) fn add(server: Server, views: &Views, access: Access) -> Server {
+    let server = reading(Tools(server, views));
     match access {
         Access::Read => server,
-        Access::Write => writing(Tools(server, folders)),
+        Access::Write => writing(Tools(server, views)),
     }
 }
 
@@ -28,9 +27,9 @@ fn reading(tools: Tools<'_>) -> Server {
     let list_allowed_directories = Tool::new(
         "list_allowed_directories",
         description::<ops::ListAllowedDirectories>(),
-        move |_cx, _args: ops::ListAllowedDirectories| {
-            let result = ops::list_allowed_directories(&all);
-            async move { Ok(text(result)) }
+        move |cx: Cx, _args: ops::ListAllowedDirectories| {
+            let views = all.clone();
+            async move { Ok(text(ops::list_allowed_directories(&views.of(&cx).await?))) }
         },
     );
     tools
@@ -139,7 +138,7 @@ impl Hints {
 type Operation<A, R> = fn(&Folders, &A, &dyn Fn() -> bool) -> Result<R, FilesError>;
 
 /// A server in the making, and what its tools work on.
-struct Tools<'a>(Server, &'a Arc<Folders>);
+struct Tools<'a>(Server, &'a Views);
 
 impl Tools<'_> {
     /// One operation that changes nothing.
@@ -179,7 +178,7 @@ impl Tools<'_> {
 fn tool<A, R, T>(
     name: &str,
     title: &str,
-    folders: &Arc<Folders>,
+    views: &Views,
     operation: Operation<A, R>,
     show: fn(R) -> T,
 ) -> Tool
@@ -188,12 +187,21 @@ where
     R: 'static,
     T: IntoToolResult + Send + 'static,
 {
-    let folders = folders.clone();
-    let run = move |cx: Cx, args: A| match operation(&folders, &args, &|| cx.is_cancelled()) {
-        Ok(result) => Ok(show(result)),
-        Err(error) => Err(told(&error)),
+    let views = views.clone();
+    let run = move |cx: Cx, args: A| {
+        let views = views.clone();
+        async move {
+            let folders = views.of(&cx).await?;
+            let done = polyport::blocking(move || {
+                match operation(&folders, &args, &|| cx.is_cancelled()) {
+                    Ok(result) => Ok(show(result)),
+                    Err(error) => Err(told(&error)),
+                }
+            });
+            done.await?
+        }
     };
-    Tool::blocking(name, description::<A>(), run)
+    Tool::new(name, description::<A>(), run)
         .title(title)
         .open_world(false)
 }

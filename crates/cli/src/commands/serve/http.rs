@@ -65,6 +65,11 @@ impl Http {
         self.listen.is_some()
     }
 
+    /// May other machines reach it?
+    pub(super) fn is_public(&self) -> bool {
+        self.listen.is_some_and(|address| !address.ip().is_loopback())
+    }
+
     /// An option that does nothing elsewhere, if one was given.
     pub(super) fn first_option(&self) -> Option<&'static str> {
         let given = [

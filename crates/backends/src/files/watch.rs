@@ -1,0 +1,401 @@
+//! Which files somebody is subscribed to, and word of their changes. What the system reports is a hint only: each file is looked up
+//! anew through the folders before anything is said of it (D-39).
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use polyport::{Watcher, WeakServerHandle};
+
+use super::{Folders, names, place::Place, spot::Spot};
+
+/// What happens to one file within this time is said once.
+const SETTLE: Duration = Duration::from_millis(50);
+/// Paths of changes that are remembered one by one; beyond it every watched file is looked at.
+const REMEMBERED: usize = 10_000;
+
+/// Watches the files that somebody is subscribed to, on a thread of its own that ends when this is dropped.
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+}
+
+/// What a subscription may be refused with.
+pub(crate) type Refused = String;
+
+#[derive(Default)]
+struct Shared {
+    todo: Mutex<Todo>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Todo {
+    orders: VecDeque<Order>,
+    changed: HashSet<PathBuf>,
+    /// Something was created, deleted or renamed.
+    listed: bool,
+    /// More has changed than is remembered.
+    rescan: bool,
+    over: bool,
+}
+
+enum Order {
+    /// Somebody is subscribed from now on, or nobody any more.
+    Watch(String, bool),
+    /// Could this be watched?
+    Try(String, SyncSender<Result<(), Refused>>),
+    /// How many directories are watched?
+    Count(SyncSender<usize>),
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Todo> {
+        self.todo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Todo)) {
+        change(&mut self.lock());
+        self.wake.notify_one();
+    }
+}
+
+impl Watch {
+    /// Begins to watch, so far nothing.
+    pub(crate) fn new(folders: Arc<Folders>, server: WeakServerHandle) -> Arc<Self> {
+        let shared = Arc::new(Shared::default());
+        let work = Work {
+            shared: shared.clone(),
+            folders,
+            server,
+            watcher: None,
+            files: HashMap::new(),
+            paths: HashMap::new(),
+            directories: BTreeMap::new(),
+        };
+        let thread = std::thread::Builder::new().name("polyport-watch".to_owned());
+        if let Err(error) = thread.spawn(move || work.run()) {
+            tracing::warn!(%error, "files are not watched: there is no thread for it");
+            shared.lock().over = true;
+        }
+        Arc::new(Self { shared })
+    }
+
+    /// May somebody subscribe to this file? Blocks on the thread that watches.
+    pub(crate) fn check(&self, uri: &str) -> Result<(), Refused> {
+        let (sender, receiver) = sync_channel(1);
+        self.order(Order::Try(uri.to_owned(), sender));
+        receiver
+            .recv()
+            .unwrap_or_else(|_| Err("Files are not watched any more".to_owned()))
+    }
+
+    /// How many directories are watched. Blocks as well.
+    pub(crate) fn directories(&self) -> usize {
+        let (sender, receiver) = sync_channel(1);
+        self.order(Order::Count(sender));
+        receiver.recv().unwrap_or(0)
+    }
+
+    fn order(&self, order: Order) {
+        self.shared.change(|todo| {
+            if !todo.over {
+                todo.orders.push_back(order);
+            }
+        });
+    }
+}
+
+impl Watcher for Watch {
+    fn watch(&self, uri: &str, on: bool) {
+        self.order(Order::Watch(uri.to_owned(), on));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.change(|todo| {
+            todo.over = true;
+            todo.orders.clear();
+        });
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// A file that somebody is subscribed to.
+struct Watched {
+    /// Where a change of it is seen: its own path, and that of the file to which links lead.
+    paths: Vec<PathBuf>,
+    /// Was it there when it was last looked at?
+    there: bool,
+}
+
+struct Work {
+    shared: Arc<Shared>,
+    folders: Arc<Folders>,
+    server: WeakServerHandle,
+    watcher: Option<RecommendedWatcher>,
+    files: HashMap<String, Watched>,
+    paths: HashMap<PathBuf, HashSet<String>>,
+    /// How many paths need each directory.
+    directories: BTreeMap<PathBuf, usize>,
+}
+
+impl Work {
+    fn run(mut self) {
+        loop {
+            let mut todo = self.shared.lock();
+            while todo.orders.is_empty() && todo.changed.is_empty() && !todo.rescan && !todo.over {
+                todo = self
+                    .shared
+                    .wake
+                    .wait(todo)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            if todo.over {
+                return;
+            }
+            let orders = std::mem::take(&mut todo.orders);
+            let has_changes = !todo.changed.is_empty() || todo.rescan;
+            drop(todo);
+            for order in orders {
+                self.carry_out(order);
+            }
+            if has_changes && !self.settle() {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Watch(uri, true) => {
+                if let Err(refused) = self.add(&uri) {
+                    tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+                }
+            }
+            Order::Watch(uri, false) => self.remove(&uri),
+            Order::Try(uri, sender) => {
+                let known = self.files.contains_key(&uri);
+                let tried = if known { Ok(()) } else { self.add(&uri) };
+                if !known {
+                    self.remove(&uri);
+                }
+                // Whoever asked may be gone.
+                let _ = sender.send(tried);
+            }
+            Order::Count(sender) => _ = sender.send(self.directories.len()),
+        }
+    }
+
+    /// Waits until what is happening has happened, then says what has changed. False: the server is gone.
+    fn settle(&mut self) -> bool {
+        std::thread::sleep(SETTLE);
+        let (changed, listed, rescan) = {
+            let mut todo = self.shared.lock();
+            (
+                std::mem::take(&mut todo.changed),
+                std::mem::take(&mut todo.listed),
+                std::mem::take(&mut todo.rescan),
+            )
+        };
+        let Some(server) = self.server.upgrade() else {
+            return false;
+        };
+        let uris: HashSet<String> = if rescan {
+            self.files.keys().cloned().collect()
+        } else {
+            let seen = changed.iter().filter_map(|path| self.paths.get(path));
+            seen.flatten().cloned().collect()
+        };
+        for uri in uris {
+            if self.look(&uri) {
+                server.resource_updated(&uri);
+            }
+        }
+        if listed || rescan {
+            server.resources_changed();
+        }
+        true
+    }
+
+    /// Looks a file up anew. True: whoever is subscribed is to be told.
+    fn look(&mut self, uri: &str) -> bool {
+        let was_there = self.files.get(uri).is_some_and(|file| file.there);
+        let folders = self.folders.clone();
+        let now = state(&folders, uri);
+        // A link may lead elsewhere now, or a directory may have come back.
+        self.remove(uri);
+        if let Err(refused) = self.add(uri) {
+            tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+        }
+        match now {
+            State::There => true,
+            State::Gone => was_there,
+            State::Outside => false,
+        }
+    }
+
+    fn add(&mut self, uri: &str) -> Result<(), Refused> {
+        if self.files.contains_key(uri) {
+            return Ok(());
+        }
+        let folders = self.folders.clone();
+        let place = Spot::of_uri(&folders, uri)
+            .and_then(Spot::place)
+            .map_err(|error| error.to_string())?;
+        let paths = paths_of(&place);
+        let file = Watched {
+            there: matches!(state(&folders, uri), State::There),
+            paths: Vec::new(),
+        };
+        self.files.insert(uri.to_owned(), file);
+        for path in paths {
+            if let Err(refused) = self.add_path(uri, &path) {
+                self.remove(uri);
+                return Err(refused);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_path(&mut self, uri: &str, path: &Path) -> Result<(), Refused> {
+        let Some(directory) = path.parent().map(Path::to_owned) else {
+            return Ok(());
+        };
+        if !self.directories.contains_key(&directory) {
+            let max = self.folders.limits().watched_directories;
+            if self.directories.len() >= max {
+                return Err(format!(
+                    "Too many directories are watched (limit {max}): unsubscribe from files elsewhere first"
+                ));
+            }
+            let watched = self
+                .watcher()
+                .and_then(|watcher| watcher.watch(&directory, RecursiveMode::NonRecursive));
+            watched.map_err(|error| {
+                format!(
+                    "The system cannot watch this file ({error}): on Linux, fs.inotify.max_user_watches and \
+                     max_user_instances are its bounds"
+                )
+            })?;
+        }
+        *self.directories.entry(directory).or_default() += 1;
+        let uris = self.paths.entry(path.to_owned()).or_default();
+        uris.insert(uri.to_owned());
+        if let Some(file) = self.files.get_mut(uri) {
+            file.paths.push(path.to_owned());
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, uri: &str) {
+        let Some(file) = self.files.remove(uri) else {
+            return;
+        };
+        for path in file.paths {
+            if let Some(uris) = self.paths.get_mut(&path) {
+                uris.remove(uri);
+                if uris.is_empty() {
+                    self.paths.remove(&path);
+                }
+            }
+            let Some(directory) = path.parent() else {
+                continue;
+            };
+            let Some(count) = self.directories.get_mut(directory) else {
+                continue;
+            };
+            *count -= 1;
+            if *count == 0 {
+                self.directories.remove(directory);
+                if let Some(watcher) = &mut self.watcher {
+                    // One that is gone is not watched any more.
+                    let _ = watcher.unwatch(directory);
+                }
+            }
+        }
+    }
+
+    fn watcher(&mut self) -> notify::Result<&mut RecommendedWatcher> {
+        if self.watcher.is_none() {
+            let shared = self.shared.clone();
+            let heard = move |event| hear(&shared, event);
+            self.watcher = Some(notify::recommended_watcher(heard)?);
+        }
+        self.watcher
+            .as_mut()
+            .ok_or_else(|| notify::Error::generic("there is no watcher"))
+    }
+}
+
+/// Notes what the system reports, on its thread.
+fn hear(shared: &Shared, event: notify::Result<Event>) {
+    let event = match event {
+        Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+        Ok(event) => event,
+        Err(error) => {
+            tracing::debug!(%error, "the system reports a fault of watching");
+            return shared.change(|todo| todo.rescan = true);
+        }
+    };
+    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| names::is_ours(name));
+    let paths: Vec<_> = event.paths.iter().filter(|path| !is_ours(path)).collect();
+    let listed = matches!(
+        event.kind,
+        EventKind::Create(_)
+            | EventKind::Remove(_)
+            | EventKind::Modify(notify::event::ModifyKind::Name(_))
+    );
+    shared.change(|todo| {
+        todo.rescan |= event.need_rescan() || todo.changed.len() + paths.len() > REMEMBERED;
+        if todo.rescan {
+            return todo.changed.clear();
+        }
+        todo.listed |= listed && !paths.is_empty();
+        todo.changed.extend(paths.into_iter().cloned());
+    });
+}
+
+enum State {
+    There,
+    Gone,
+    /// Something is there that nobody is shown.
+    Outside,
+}
+
+fn state(folders: &Folders, uri: &str) -> State {
+    let Ok(place) = Spot::of_uri(folders, uri).and_then(Spot::place) else {
+        return State::Outside;
+    };
+    if place.open_file().is_ok() {
+        State::There
+    } else if place.link_metadata().is_err() {
+        State::Gone
+    } else {
+        State::Outside
+    }
+}
+
+/// The path of a file, and that of what links on it lead to inside the folder.
+fn paths_of(place: &Place<'_>) -> Vec<PathBuf> {
+    let folder = place.folder();
+    let path = folder.path().join(place.below());
+    let mut paths = vec![path];
+    if let Ok(real) = folder.dir().canonicalize(place.below()) {
+        let real = folder.path().join(real);
+        if real != paths[0] && real.file_name() != Some(OsStr::new("")) {
+            paths.push(real);
+        }
+    }
+    paths
+}

@@ -1,0 +1,134 @@
+//! Subscriptions to files: what happens on the disk is told to whoever subscribed, and to nobody else; nothing is watched otherwise.
+
+use std::fs;
+use std::time::Duration;
+
+use polyport::testing::{self, TestPeer};
+use polyport::{Revision, Server, ServerHandle};
+use polyport_backends::files::{Limits, serve, serve::{Access, Roots}};
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, fixture};
+
+/// The system reports in real time; more than this and it does not.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn notes() -> Fixture {
+    fixture(&[("a.txt", "one"), ("b/c.txt", "two"), ("fence.txt", "0")])
+}
+
+async fn connect(notes: Fixture, revision: Revision) -> (TestPeer, ServerHandle, tempfile::TempDir) {
+    let server = Server::new("files", "1");
+    let handle = server.handle();
+    let server = serve::extend(server, notes.folders, Access::Write, Roots::Legacy);
+    let peer = testing::connect(server, revision).await.unwrap();
+    (peer, handle, notes.outside)
+}
+
+async fn subscribe(peer: &TestPeer, uri: &str) {
+    peer.request("resources/subscribe", &json!({"uri": uri}))
+        .await
+        .unwrap();
+}
+
+/// The URI of the next update.
+async fn updated(peer: &TestPeer) -> String {
+    loop {
+        let next = tokio::time::timeout(PATIENCE, peer.caller().notification()).await;
+        let next = next.expect("something is told").expect("the server is there");
+        let message: Value = serde_json::from_slice(&next).unwrap();
+        if message["method"] == "notifications/resources/updated" {
+            return message["params"]["uri"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+// req: D-39
+#[tokio::test(flavor = "multi_thread")]
+async fn d_39_every_way_in_which_a_file_changes_is_told() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, _handle, _outside) = connect(notes, Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let (a, c) = (uri("a.txt"), uri("b/c.txt"));
+    subscribe(&peer, &a).await;
+    subscribe(&peer, &c).await;
+    fs::write(root.join("a.txt"), "written").unwrap();
+    assert_eq!(updated(&peer).await, a);
+    fs::write(root.join("new.txt"), "replaced").unwrap();
+    fs::rename(root.join("new.txt"), root.join("b/c.txt")).unwrap();
+    assert_eq!(updated(&peer).await, c);
+    fs::remove_file(root.join("b/c.txt")).unwrap();
+    assert_eq!(updated(&peer).await, c);
+    fs::write(root.join("b/c.txt"), "back").unwrap();
+    assert_eq!(updated(&peer).await, c);
+    let edit = json!({"path": "a.txt", "edits": [{"oldText": "written", "newText": "edited"}]});
+    peer.call("edit_file", &edit).await.unwrap();
+    assert_eq!(updated(&peer).await, a);
+}
+
+// req: D-39
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn d_39_what_leads_outside_is_not_told() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, handle, outside) = connect(notes, Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let (a, fence) = (uri("a.txt"), uri("fence.txt"));
+    subscribe(&peer, &a).await;
+    subscribe(&peer, &fence).await;
+    // In one step, as whoever attacks would do it.
+    std::os::unix::fs::symlink(outside.path().join("secret.txt"), root.join("link")).unwrap();
+    fs::rename(root.join("link"), root.join("a.txt")).unwrap();
+    fs::write(root.join("fence.txt"), "1").unwrap();
+    assert_eq!(updated(&peer).await, fence);
+    fs::write(outside.path().join("secret.txt"), "another secret").unwrap();
+    fs::write(root.join("fence.txt"), "2").unwrap();
+    assert_eq!(updated(&peer).await, fence);
+    assert_eq!(handle.bus().watched(), 2);
+}
+
+// req: D-39
+#[tokio::test(flavor = "multi_thread")]
+async fn d_39_nothing_is_watched_that_nobody_asked_for() {
+    let notes = notes();
+    let root = notes.root();
+    let limits = Limits { watched_directories: 1, ..Limits::default() };
+    let (peer, handle, _outside) = connect(notes.limited(limits), Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let (a, c) = (uri("a.txt"), uri("b/c.txt"));
+    subscribe(&peer, &a).await;
+    let refused = peer.request("resources/subscribe", &json!({"uri": c})).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("Too many directories"), "{refused}");
+    for missing in [uri("none.txt"), uri("../secret.txt"), "x:/".to_owned()] {
+        let refused = peer.request("resources/subscribe", &json!({"uri": missing})).await;
+        assert!(refused.unwrap_err().to_string().contains("-32002"), "{missing}");
+    }
+    peer.request("resources/unsubscribe", &json!({"uri": a})).await.unwrap();
+    // Its place is free again.
+    subscribe(&peer, &c).await;
+    fs::write(root.join("b/c.txt"), "changed").unwrap();
+    assert_eq!(updated(&peer).await, c);
+    peer.stop().await;
+    assert_eq!((handle.bus().watched(), handle.bus().listeners()), (0, 0));
+}
+
+// req: D-39
+#[tokio::test(flavor = "multi_thread")]
+async fn a_modern_client_hears_of_files_on_its_stream() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, _handle, _outside) = connect(notes, Revision::LATEST).await;
+    let a = format!("file://{}", root.join("a.txt").display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let filter = json!({"notifications": {"resourceSubscriptions": [a]}});
+    tokio::select! {
+        ended = peer.request("subscriptions/listen", &filter) => panic!("it has ended: {ended:?}"),
+        uri = async {
+            peer.caller().notification().await.unwrap();
+            fs::write(root.join("a.txt"), "written").unwrap();
+            updated(&peer).await
+        } => assert_eq!(uri, a),
+    }
+}
