@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use polyport::{Watcher, WeakServerHandle};
@@ -16,6 +16,8 @@ use super::{Folders, names, place::Place, spot::Spot};
 
 /// What happens to one file within this time is said once.
 const SETTLE: Duration = Duration::from_millis(50);
+/// How long what was tried stays watched without a subscription.
+const TRIED: Duration = Duration::from_secs(10);
 /// Paths of changes that are remembered one by one; beyond it every watched file is looked at.
 const REMEMBERED: usize = 10_000;
 
@@ -49,8 +51,6 @@ enum Order {
     Watch(String, bool),
     /// Could this be watched?
     Try(String, SyncSender<Result<(), Refused>>),
-    /// How many directories are watched?
-    Count(SyncSender<usize>),
 }
 
 impl Shared {
@@ -94,13 +94,6 @@ impl Watch {
             .unwrap_or_else(|_| Err("Files are not watched any more".to_owned()))
     }
 
-    /// How many directories are watched. Blocks as well.
-    pub(crate) fn directories(&self) -> usize {
-        let (sender, receiver) = sync_channel(1);
-        self.order(Order::Count(sender));
-        receiver.recv().unwrap_or(0)
-    }
-
     fn order(&self, order: Order) {
         self.shared.change(|todo| {
             if !todo.over {
@@ -137,6 +130,9 @@ struct Watched {
     paths: Vec<PathBuf>,
     /// Was it there when it was last looked at?
     there: bool,
+    /// Somebody is subscribed; until then it was only tried, at this time.
+    claimed: bool,
+    tried: Instant,
 }
 
 struct Work {
@@ -177,24 +173,32 @@ impl Work {
     }
 
     fn carry_out(&mut self, order: Order) {
+        self.drop_tried();
         match order {
             Order::Watch(uri, true) => {
                 if let Err(refused) = self.add(&uri) {
                     tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
                 }
+                if let Some(file) = self.files.get_mut(&uri) {
+                    file.claimed = true;
+                }
             }
             Order::Watch(uri, false) => self.remove(&uri),
             Order::Try(uri, sender) => {
-                let known = self.files.contains_key(&uri);
-                let tried = if known { Ok(()) } else { self.add(&uri) };
-                if !known {
-                    self.remove(&uri);
-                }
+                // It stays watched for a moment: the subscription follows at once.
+                let tried = self.add(&uri);
                 // Whoever asked may be gone.
                 let _ = sender.send(tried);
             }
-            Order::Count(sender) => _ = sender.send(self.directories.len()),
         }
+    }
+
+    /// Lets go of what was tried and then not subscribed to.
+    fn drop_tried(&mut self) {
+        let over = |file: &Watched| !file.claimed && file.tried.elapsed() > TRIED;
+        let files = self.files.iter().filter(|(_, file)| over(file));
+        let uris: Vec<_> = files.map(|(uri, _)| uri.clone()).collect();
+        uris.iter().for_each(|uri| self.remove(uri));
     }
 
     /// Waits until what is happening has happened, then says what has changed. False: the server is gone.
@@ -230,13 +234,25 @@ impl Work {
 
     /// Looks a file up anew. True: whoever is subscribed is to be told.
     fn look(&mut self, uri: &str) -> bool {
-        let was_there = self.files.get(uri).is_some_and(|file| file.there);
         let folders = self.folders.clone();
         let now = state(&folders, uri);
-        // A link may lead elsewhere now, or a directory may have come back.
-        self.remove(uri);
-        if let Err(refused) = self.add(uri) {
-            tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+        let Some(file) = self.files.get_mut(uri) else {
+            return false;
+        };
+        let was_there = std::mem::replace(&mut file.there, matches!(now, State::There));
+        let place = Spot::of_uri(&folders, uri).and_then(Spot::place);
+        if let Ok(paths) = place.map(|place| paths_of(&place))
+            && paths != file.paths
+        {
+            // A link leads elsewhere now.
+            let claimed = file.claimed;
+            self.remove(uri);
+            if let Err(refused) = self.add(uri) {
+                tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+            }
+            if let Some(file) = self.files.get_mut(uri) {
+                file.claimed = claimed;
+            }
         }
         match now {
             State::There => true,
@@ -257,6 +273,8 @@ impl Work {
         let file = Watched {
             there: matches!(state(&folders, uri), State::There),
             paths: Vec::new(),
+            claimed: false,
+            tried: Instant::now(),
         };
         self.files.insert(uri.to_owned(), file);
         for path in paths {

@@ -29,7 +29,10 @@ fn reading(tools: Tools<'_>) -> Server {
         description::<ops::ListAllowedDirectories>(),
         move |cx: Cx, _args: ops::ListAllowedDirectories| {
             let views = all.clone();
-            async move { Ok(text(ops::list_allowed_directories(&views.of(&cx).await?))) }
+            async move {
+                let folders = views.of(&cx).await?;
+                Ok(text(ops::list_allowed_directories(&folders)))
+            }
         },
     );
     tools
