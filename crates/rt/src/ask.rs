@@ -289,11 +289,11 @@ impl fmt::Debug for Ask {
     }
 }
 
-/// What ends the wait for an answer: the time, or the end of the wish for the call.
+/// What ends the wait for an answer: the time, or the end of the call.
 async fn no_answer(context: Context) -> NoAnswer {
     tokio::select! {
         () = tokio::time::sleep(context.question_wait()) => NoAnswer::TimedOut,
-        _ = context.cancelled() => NoAnswer::Over,
+        () = context.ended() => NoAnswer::Over,
     }
 }
 

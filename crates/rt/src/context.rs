@@ -479,6 +479,18 @@ impl Context {
         if self.is_asking() {
             self.end_round();
         }
+        self.0.cancelled.notify_waiters();
+    }
+
+    /// Waits until the call is no longer wanted, or its future is gone.
+    pub(crate) async fn ended(&self) {
+        loop {
+            let notified = self.0.cancelled.notified();
+            if self.is_cancelled() || self.is_settled() {
+                return;
+            }
+            notified.await;
+        }
     }
 
     pub(crate) fn is_settled(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
+mod brought;
 mod cancels;
 mod changes;
 mod faults;

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use polyport_rt::{Context, NoAnswer, Service};
@@ -14,14 +13,15 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::questions::{ALL, meta, open};
 use crate::tools::{Count, form, service, until};
 
-const ASK: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",META}}"#;
+pub(crate) const ASK: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",META}}"#;
 
-fn modern(line: &str) -> String {
+pub(crate) fn modern(line: &str) -> String {
     line.replace("META", &meta(ALL))
 }
 
 /// The retry with answers to these questions.
-fn retry(id: usize, state: &str, keys: &[&str]) -> String {
+pub(crate) fn retry(id: usize, state: &str, keys: &[&str]) -> String {
     let answers = keys
         .iter()
         .map(|key| format!("\"{key}\":{{\"action\":\"accept\"}}"));
@@ -32,7 +32,7 @@ fn retry(id: usize, state: &str, keys: &[&str]) -> String {
 }
 
 /// Plays a modern call to its end, answering each round; how many rounds there were, and the end.
-async fn through(peer: &mut Script) -> (usize, String) {
+pub(crate) async fn through(peer: &mut Script) -> (usize, String) {
     peer.send(&modern(ASK)).await;
     for round in 0..100 {
         let got = peer.receive().await.unwrap();
@@ -46,13 +46,14 @@ async fn through(peer: &mut Script) -> (usize, String) {
     panic!("it asks without end");
 }
 
-async fn legacy(service: Service) -> Script {
+pub(crate) async fn legacy(service: Service) -> Script {
     let mut peer = Script::connect(service);
     peer.play(&open(ALL)).await;
     peer
 }
 
-const CALL: &str = r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
+pub(crate) const CALL: &str =
+    r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
 
 // req: Q-DROPPED
 #[tokio::test(start_paused = true)]
@@ -208,6 +209,39 @@ async fn a_thread_may_block_on_a_question() {
     }
 }
 
+// req: Q-THREAD
+#[tokio::test(start_paused = true)]
+async fn a_task_that_asks_for_a_call_that_has_ended() {
+    let over = Count::default();
+    let heard = over.clone();
+    let tool = move |cx: Context| {
+        let over = over.clone();
+        async move {
+            tokio::spawn(async move {
+                if matches!(cx.ask(form("who")).await, Err(NoAnswer::Over)) {
+                    over.add();
+                }
+            });
+            sleep(Duration::from_millis(500)).await;
+            Ok("done".to_owned())
+        }
+    };
+    let (rounds, end) = through(&mut Script::connect(service(tool.clone()))).await;
+    assert!(rounds == 0 && end.contains("done"), "{end}");
+    tokio::task::yield_now().await;
+    assert_eq!(heard.get(), 1);
+    let mut peer = legacy(service(tool)).await;
+    peer.play(&format!(
+        "{CALL}\n~ {{\"id\":1,\"method\":\"elicitation/create\"}}"
+    ))
+    .await;
+    let mut told = [peer.receive().await.unwrap(), peer.receive().await.unwrap()];
+    told.sort_by_key(|message| message.get("method").is_some());
+    assert_eq!(told[0]["result"]["end"], "done", "{told:?}");
+    assert_eq!(told[1]["method"], "notifications/cancelled", "{told:?}");
+    assert_eq!(heard.get(), 2);
+}
+
 // req: Q-ROUND
 #[tokio::test(start_paused = true)]
 async fn a_step_that_asks_lets_its_round_end() {
@@ -305,149 +339,6 @@ async fn d_06_a_panic_after_an_answer_ends_its_call_only() {
         let (rounds, end) = through(&mut peer).await;
         assert!(rounds == 1 && end.contains("errorId"), "{end}");
         assert!(!end.contains("between"), "{end}");
-    }
-}
-
-// req: Q-MODERN
-#[tokio::test(start_paused = true)]
-async fn a_retry_that_is_sent_twice_is_answered_twice() {
-    let tool = |cx: Context| async move {
-        cx.ask(form("who")).await?;
-        sleep(Duration::from_secs(1)).await;
-        Ok("done".to_owned())
-    };
-    let mut peer = Script::connect(service(tool));
-    peer.send(&modern(ASK)).await;
-    peer.receive().await.unwrap();
-    let state = peer.state().to_owned();
-    for id in [2, 3] {
-        peer.send(&retry(id, &state, &["who"])).await;
-    }
-    peer.play(
-        r#"
-        < {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","end":"done"}}
-        < {"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","end":"done"}}
-    "#,
-    )
-    .await;
-    // And once more when the call is long over: the answer may have been lost on its way.
-    peer.send(&retry(4, &state, &["who"])).await;
-    peer.play("~ {\"id\":4,\"result\":{\"end\":\"done\"}}\n$")
-        .await;
-}
-
-// req: Q-BOUND
-#[tokio::test(start_paused = true)]
-async fn a_thousand_questions() {
-    let tool = |cx: Context| async move {
-        let mut asks: Vec<_> = (0..1_000)
-            .map(|n| Some(cx.ask(form(format!("k{n}")))))
-            .collect();
-        poll_fn(|task| {
-            for slot in &mut asks {
-                match slot.as_mut().map(|ask| pin!(ask).poll(task)) {
-                    Some(Poll::Ready(Ok(_))) => *slot = None,
-                    Some(Poll::Ready(Err(no))) => return Poll::Ready(Err(no)),
-                    Some(Poll::Pending) | None => {}
-                }
-            }
-            if asks.iter().all(Option::is_none) {
-                Poll::Ready(Ok(()))
-            } else {
-                Poll::Pending
-            }
-        })
-        .await?;
-        Ok("done".to_owned())
-    };
-    let (rounds, end) = through(&mut Script::connect(service(tool))).await;
-    assert!(rounds == 1 && end.contains("done"), "{end}");
-    // A legacy session has room for 64; the call ends, and the client hears that nobody waits.
-    let mut peer = legacy(service(tool)).await;
-    peer.play(CALL).await;
-    let (mut asked, mut let_go) = (0, 0);
-    let end = loop {
-        let got = peer.receive().await.unwrap();
-        match got["method"].as_str() {
-            Some("elicitation/create") => asked += 1,
-            Some("notifications/cancelled") => let_go += 1,
-            _ => break got,
-        }
-    };
-    assert_eq!((asked, let_go), (64, 64), "{end}");
-    assert!(
-        end["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("Too many questions"),
-        "{end}"
-    );
-    peer.play("$").await;
-}
-
-// req: Q-LONG
-#[tokio::test(start_paused = true)]
-async fn a_step_may_come_to_more_than_a_message_may_hold() {
-    let tool = |cx: Context| async move {
-        if cx.begin_step("many")?.is_none() {
-            let deep = "[".repeat(200) + &"]".repeat(200);
-            let many = format!("[{deep}{}]", ",1".repeat(200_000));
-            cx.end_step("many", Some(Raw::trusted(many)));
-        }
-        cx.ask(form("who")).await?;
-        Ok(cx
-            .begin_step("many")?
-            .map_or(0, |kept| kept.as_str().len())
-            .to_string())
-    };
-    let (rounds, end) = through(&mut Script::connect(service(tool))).await;
-    assert!(rounds == 1 && end.contains("\"end\":\"400402\""), "{end}");
-}
-
-// req: V-314
-#[tokio::test(start_paused = true)]
-async fn v_314_a_state_tells_numbers_apart_that_a_reader_might_not() {
-    let tool = |cx: Context| async move {
-        cx.ask(form("who")).await?;
-        Ok("done".to_owned())
-    };
-    let with = |id: u32, arguments: &str, more: &str| {
-        modern(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","arguments":{arguments},{more}META}}}}"#
-        ))
-    };
-    for (first, then, good) in [
-        (
-            r#"{"n":1e400,"file":"a"}"#,
-            r#"{"n":1e400,"file":"b"}"#,
-            false,
-        ),
-        (
-            r#"{"n":123456789012345678901}"#,
-            r#"{"n":123456789012345678902}"#,
-            false,
-        ),
-        (
-            r#"{"n":123456789012345678901}"#,
-            r#"{"n":123456789012345678901}"#,
-            true,
-        ),
-        (
-            r#"{"a":123456789012345678,"b":0.5}"#,
-            r#"{"b":0.50,"a":123456789012345678}"#,
-            true,
-        ),
-    ] {
-        let mut peer = Script::connect(service(tool));
-        peer.send(&with(1, first, "")).await;
-        peer.receive().await.unwrap();
-        let brought = format!(
-            r#""requestState":"{}","inputResponses":{{"who":{{"action":"accept"}}}},"#,
-            peer.state()
-        );
-        peer.send(&with(2, then, &brought)).await;
-        let got = peer.receive().await.unwrap();
-        assert_eq!(got.get("result").is_some(), good, "{first} {then}: {got}");
     }
 }
 
