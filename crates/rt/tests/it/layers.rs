@@ -150,6 +150,7 @@ async fn d_23_a_question_takes_none_of_the_time_and_is_not_held_up() {
         r#"
         > {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}
         ~ {"id":0}
+        > {"jsonrpc":"2.0","method":"notifications/initialized"}
         > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks who"}}
         ~ {"id":1,"method":"elicitation/create"}
         @ 60s
