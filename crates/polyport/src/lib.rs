@@ -48,6 +48,7 @@
 //! - [`Cx`]: what a call may say before it ends. [`ToolError`], [`Fault`]: the two ways in which it fails.
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`Handles`], [`Cx::session`]: what is kept for a client from call to call. [`layer`]: what stands around all calls.
+//! - [`Server::handle`] and [`ServerHandle`]: what changes while a server is served. [`Watcher`]: what of it somebody wants to hear.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
 //! - [`roots`]: what the roots of a client leave of a server's folders.
 //! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.

@@ -134,7 +134,8 @@ impl Variables {
     }
 }
 
-/// The documents of the attributes are compiled here, where there is something to use them with.
+/// The documents of the attributes, and that for who comes from another SDK, are compiled here, where there is something to use
+/// them with.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../macros/docs/tool.md")]
@@ -148,4 +149,7 @@ mod documents {
 
     #[doc = include_str!("../../macros/docs/parts.md")]
     struct Parts;
+
+    #[doc = include_str!("../../../docs/migrate.md")]
+    struct Migrate;
 }

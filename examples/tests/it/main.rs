@@ -30,17 +30,24 @@ fn weather_tells_the_weather() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weather"));
         let mut weather = Program::start_in(&mut command, revision);
         let listed = weather.ask("tools/list", json!({}));
-        assert_eq!(
-            listed["tools"][0]["inputSchema"],
-            json!({
-                "type": "object",
-                "properties": {"city": {"type": "string"}},
-                "required": ["city"],
-                "additionalProperties": false,
-            })
-        );
+        let schema = &listed["tools"][0]["inputSchema"];
+        assert_eq!(schema["required"], json!(["city"]));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["properties"]["city"], json!({"type": "string"}));
+        assert_eq!(schema["properties"]["days"]["maximum"], 14);
+        assert_eq!(schema["properties"]["days"]["default"], 1);
         let said = weather.call("forecast", json!({"city": "Bergen"}));
-        assert_eq!(text(&said), "Bergen: 21 °C");
+        assert_eq!(text(&said), "Bergen in 1 days: 21 °C");
+        let late = weather.call("forecast", json!({"city": "Bergen", "days": 15}));
+        assert_eq!(late["isError"], true);
+        // This client cannot be asked.
+        let unasked = json!({"name": "forecast_here", "arguments": {}});
+        let told = if revision == Revision::LATEST {
+            weather.refused("tools/call", unasked)
+        } else {
+            weather.ask("tools/call", unasked)
+        };
+        assert!(told.to_string().contains("elicitation"), "{told}");
         let wrong = weather.call("forecast", json!({"town": "Bergen"}));
         assert_eq!(wrong["isError"], true);
         weather.close_input();

@@ -93,6 +93,21 @@ impl<T> Asking<T> {
     }
 
     /// The same with each outcome as a value, so that the function can go on without an answer.
+    ///
+    /// ```
+    /// # use polyport::{Answer, Cx, ToolError};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Colour { colour: String }
+    /// async fn paint(cx: Cx, (): ()) -> Result<String, ToolError> {
+    ///     let colour = match cx.elicit("colour", "Which colour?").answer().await? {
+    ///         Answer::Given(Colour { colour }) => colour,
+    ///         Answer::Declined | Answer::Unsupported => "white".to_owned(),
+    ///         Answer::Cancelled => return Err(ToolError::new("the user left; ask again later")),
+    ///     };
+    ///     Ok(format!("painted {colour}"))
+    /// }
+    /// # let _ = polyport::Server::new("painter", "1.0.0").tool("paint", "Paints.", paint);
+    /// ```
     pub fn answer(self) -> Answering<T> {
         self.0
     }
@@ -294,6 +309,17 @@ impl Cx {
     /// Asks several things at once: a tuple of up to six questions, or a list of questions of one kind. In the modern era that is
     /// one round.
     ///
+    /// ```
+    /// # use polyport::{Cx, ToolError};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Name { name: String }
+    /// async fn greet(cx: Cx, (): ()) -> Result<String, ToolError> {
+    ///     let (who, folders) = cx.ask_all((cx.elicit::<Name>("who", "Your name?"), cx.roots("folders"))).await?;
+    ///     Ok(format!("{} works in {} folders", who.name, folders.len()))
+    /// }
+    /// # let _ = polyport::Server::new("greeter", "1.0.0").tool("greet", "Greets.", greet);
+    /// ```
+    ///
     /// # Errors
     /// The first question that has no answer.
     pub async fn ask_all<Q: Together>(&self, questions: Q) -> Result<Q::Answers, AskError> {
@@ -302,6 +328,36 @@ impl Cx {
 
     /// Runs a step once, however often the function runs again to get its answers: what the step came to is kept and given back.
     /// Only a step that succeeded is kept.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use polyport::{Cx, Revision, Server, ToolError, testing};
+    /// # use serde_json::json;
+    ///
+    /// static ORDERS: AtomicU32 = AtomicU32::new(0);
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Address { street: String }
+    ///
+    /// async fn order(cx: Cx, (): ()) -> Result<String, ToolError> {
+    ///     let taken = async { Ok::<_, ToolError>(ORDERS.fetch_add(1, Ordering::Relaxed) + 1) };
+    ///     let number = cx.once("number", taken).await?;
+    ///     let to: Address = cx.elicit("address", "Where to?").await?;
+    ///     Ok(format!("order {number} goes to {}", to.street))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::new("shop", "1.0.0").tool("order", "Orders.", order);
+    /// let client = json!({"elicitation": {}});
+    /// let peer = testing::connect_to(server.into_service(), Revision::LATEST, &client).await?;
+    /// let peer = peer.answering(|_, _| json!({"action": "accept", "content": {"street": "Baker Street"}}));
+    /// let result = peer.call("order", &json!({})).await?;
+    /// // The function ran twice, for its question; the number was taken once.
+    /// assert_eq!(result["content"][0]["text"], "order 1 goes to Baker Street");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// Those of the step, what it came to cannot be kept as JSON, or a step of this key runs already.
@@ -327,6 +383,21 @@ impl Cx {
 
     /// Runs a step to its end even if nobody waits for the call any more: one that must not be cut off half-way. A server that
     /// stops waits for it as long as for its calls.
+    ///
+    /// ```
+    /// # use polyport::{Cx, ToolError};
+    /// # async fn write(_: &str) -> std::io::Result<()> { Ok(()) }
+    /// # async fn rename(_: &str, _: &str) -> std::io::Result<()> { Ok(()) }
+    /// async fn publish(cx: Cx, (): ()) -> Result<String, ToolError> {
+    ///     let both = async {
+    ///         write("page.html.new").await?;
+    ///         rename("page.html.new", "page.html").await
+    ///     };
+    ///     cx.shield(both).await?; // a client that goes away now leaves no half of it
+    ///     Ok("published".to_owned())
+    /// }
+    /// # let _ = polyport::Server::new("press", "1.0.0").tool("publish", "Publishes.", publish);
+    /// ```
     pub async fn shield<F>(&self, step: F) -> F::Output
     where
         F: Future + Send + 'static,

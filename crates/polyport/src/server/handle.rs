@@ -65,6 +65,33 @@ impl Shared {
 ///
 /// Clients hear of each change once, however often it is told before they have taken it. What is added must be of a kind that the
 /// server declared when it was served: one that it had then, or [`Server::offers`](crate::Server::offers).
+///
+/// A server that looks after what somebody wants to hear of, and nothing else:
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use std::sync::{Arc, Mutex, PoisonError};
+/// use polyport::{Server, Watcher};
+///
+/// #[derive(Default)]
+/// struct Wanted(Mutex<BTreeSet<String>>);
+///
+/// impl Watcher for Wanted {
+///     fn watch(&self, uri: &str, on: bool) {
+///         let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+///         if on {
+///             wanted.insert(uri.to_owned());
+///         } else {
+///             wanted.remove(uri);
+///         }
+///     }
+/// }
+///
+/// let wanted = Arc::new(Wanted::default());
+/// let server = Server::new("shop", "1.0.0").watcher(wanted.clone());
+/// // A task that polls prices looks into `wanted`, and calls `handle.resource_updated(uri)` for what has changed.
+/// let handle = server.handle();
+/// ```
 #[derive(Clone)]
 pub struct ServerHandle(Arc<Shared>);
 
@@ -176,7 +203,15 @@ impl ServerHandle {
         }
     }
 
-    /// Who listens, and to what.
+    /// Who listens, and to what; for figures, and for a [`Handler`](crate::Handler) of your own that stands around this server and
+    /// passes its bus on.
+    ///
+    /// ```
+    /// # use polyport::Server;
+    /// let handle = Server::new("shop", "1.0.0").handle();
+    /// assert_eq!(handle.bus().listeners(), 0); // clients that hear of changes
+    /// assert_eq!(handle.bus().watched(), 0); // resources somebody is subscribed to
+    /// ```
     pub fn bus(&self) -> &Bus {
         &self.0.bus
     }

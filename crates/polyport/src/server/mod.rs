@@ -342,11 +342,29 @@ impl Server {
 
     /// A handle to it for what happens outside of calls. Whoever takes one promises changes: clients are told that lists may
     /// change and that resources may be subscribed to.
+    ///
+    /// ```
+    /// use polyport::{Kind, Server, Tool};
+    ///
+    /// let server = Server::new("shop", "1.0.0").offers(Kind::Tools);
+    /// let handle = server.handle();
+    /// // While the server is served, from any task: who listens hears that the list has changed, and lists anew.
+    /// let sale = Tool::new("sale", "What is on sale.", |_cx, (): ()| async { Ok("tea") });
+    /// handle.add_tool(sale)?;
+    /// // Who subscribed to this resource hears that it has changed, and reads it anew.
+    /// handle.resource_updated("shop://prices");
+    /// assert!(handle.remove_tool("sale"));
+    /// # Ok::<(), polyport::Taken>(())
+    /// ```
     pub fn handle(&self) -> ServerHandle {
         ServerHandle::new(self.facts.shared.clone())
     }
 
-    /// Tells this watcher which resources somebody is subscribed to.
+    /// Tells this watcher which resources somebody is subscribed to, so that only those need to be looked after.
+    /// [`ServerHandle`] has an example.
+    ///
+    /// # Panics
+    /// There is one already: a fault in the program.
     #[must_use]
     pub fn watcher(self, watcher: Arc<dyn Watcher>) -> Self {
         assert!(
