@@ -21,6 +21,7 @@ pub mod splice;
 pub mod sse;
 pub mod write;
 
+mod canonical;
 mod id;
 mod keys;
 mod limits;
@@ -34,6 +35,7 @@ mod scan;
 mod span;
 mod text;
 
+pub use canonical::canonical;
 pub use id::RequestId;
 pub use limits::Limits;
 pub use lines::{Line, Lines};

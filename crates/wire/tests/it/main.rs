@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod canonical;
 mod duplicates;
 mod generated;
 mod id;
