@@ -4,16 +4,22 @@
 //!
 //! Every check panics when an invariant is broken, and says which.
 
+pub mod answer;
+pub mod bus;
 pub mod classify;
 pub mod cursor;
+pub mod driver;
+pub mod form;
 pub mod headers;
 pub mod lines;
 pub mod message;
 pub mod peer;
 pub mod sse;
+pub mod state;
 pub mod uri_template;
 
 mod head;
+mod meaning;
 mod oracle;
 
 /// A check of one entrance; it panics when an invariant is broken.
@@ -29,4 +35,9 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("uri_template", uri_template::check),
     ("cursor", cursor::check),
     ("peer", peer::check),
+    ("driver", driver::check),
+    ("bus", bus::check),
+    ("state", state::check),
+    ("form", form::check),
+    ("answer", answer::check),
 ];

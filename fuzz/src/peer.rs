@@ -13,8 +13,9 @@ use polyport_wire::{Kind, Malformed, Message, Raw, RequestId, batch};
 /// - `i`, `I`, `j`: `initialize` with batches, without, and without params. `n`: `notifications/initialized`.
 /// - `p`: ping. `c`: call. `l`: `logging/setLevel`. `u`: a method that nobody has.
 /// - `m`, `d`, `v`: a modern call, a modern `server/discover`, and a call of a revision that nobody speaks.
-/// - `x`, `y`: cancels that id, or none. `g`: a notice of progress. `r`, `f`: an answer, and one to nothing.
+/// - `x`, `y`: cancels that id, or none. `g`: a notice of progress. `r`, `F`: a result and an error under that id. `f`: an error under none.
 /// - `a`, `k`, `q`: a request with an array as params, with a key twice, or with the id null.
+/// - `Q`: we ask; `r` and `F` under its id are the answer. `o`, `O`: every second asker waits no more, and the client is told or not.
 /// - `J`: the rest of the line is a message. `[` and `]`: what is between them is one batch.
 /// - `t`, `s`, `w`: from here on calls take their time, or are answered at once, well or badly.
 /// - `e`, `E`: the call of that id ends, well or badly. `A`: the connection is given up.
@@ -23,6 +24,7 @@ use polyport_wire::{Kind, Malformed, Message, Raw, RequestId, batch};
 ///
 /// - What is written is JSON, one message or one batch of them, and each answers something.
 /// - A request is answered once: never again, not after it was cancelled, and never under the id of a call that runs.
+/// - What we ask has a new id; its answer comes to whoever asked, once, and to nobody who waits no more.
 /// - When all calls have ended none is in flight, and nothing is owed.
 pub fn check(data: &[u8]) {
     let mut play = Play::new();
@@ -47,6 +49,9 @@ enum Step {
     Say(Bytes),
     Mode(Mode),
     End(RequestId, Outcome),
+    Ask,
+    /// Whether the client is told.
+    Forget(bool),
     Open,
     Close,
     Abandon,
@@ -118,6 +123,7 @@ fn step(letter: u8, id: usize) -> Option<Step> {
         b'y' => notice("cancelled", "{}"),
         b'g' => notice("progress", r#"{"progressToken":1,"progress":1}"#),
         b'r' => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#),
+        b'F' => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1,"message":""}}}}"#),
         b'f' => r#"{"jsonrpc":"2.0","error":{"code":-1,"message":""}}"#.to_owned(),
         b'a' => request("tools/call", "[]"),
         b'k' => request("tools/call", r#"{"name":"n","name":"n"}"#),
@@ -127,6 +133,9 @@ fn step(letter: u8, id: usize) -> Option<Step> {
         b'w' => return Some(Step::Mode(Mode::Failed)),
         b'e' => return Some(Step::End(RequestId::parse(id)?, done())),
         b'E' => return Some(Step::End(RequestId::parse(id)?, failed())),
+        b'Q' => return Some(Step::Ask),
+        b'o' => return Some(Step::Forget(true)),
+        b'O' => return Some(Step::Forget(false)),
         b'[' => return Some(Step::Open),
         b']' => return Some(Step::Close),
         b'A' => return Some(Step::Abandon),
@@ -145,11 +154,15 @@ fn failed() -> Outcome {
 }
 
 struct Play {
-    peer: Peer<u32>,
+    peer: Peer<u32, u32>,
     mode: Mode,
     /// Calls that take their time: the request, and what the peer was given to keep.
     running: HashMap<RequestId, u32>,
     next: u32,
+    /// Questions of ours without an answer: their number, and who asked.
+    asked: HashMap<i64, u32>,
+    /// The last number that a question had.
+    last: i64,
     /// How many answers are still to come under each id, and under none.
     owed: HashMap<Option<RequestId>, usize>,
 }
@@ -158,11 +171,14 @@ impl Play {
     fn new() -> Self {
         let mut limits = Limits::default();
         limits.calls_per_session = CALLS;
+        limits.questions_per_session = QUESTIONS;
         Self {
             peer: Peer::new(Revisions::ALL, &limits),
             mode: Mode::Takes,
             running: HashMap::new(),
             next: 0,
+            asked: HashMap::new(),
+            last: 0,
             owed: HashMap::new(),
         }
     }
@@ -172,10 +188,13 @@ impl Play {
             Step::Say(frame) => self.say(Message::parse(frame, &limits()), batch),
             Step::Mode(mode) => self.mode = mode,
             Step::End(id, outcome) => self.end(&id, &outcome),
+            Step::Ask => self.ask(),
+            Step::Forget(told) => self.forget(told),
             // A batch in a batch is nothing that these steps can say.
             Step::Open | Step::Close | Step::Abandon => {}
         }
         assert_eq!(self.peer.in_flight(), self.running.len(), "calls in flight");
+        assert_eq!(self.peer.asked(), self.asked.len(), "questions that wait");
         assert!(self.running.len() <= CALLS, "no more calls than allowed");
         assert!(
             self.peer.session().is_some() || !self.peer.is_initialized(),
@@ -213,6 +232,8 @@ impl Play {
             Ok(message) => message.id().cloned(),
             Err(malformed) => malformed.id.clone(),
         };
+        let kind = message.as_ref().ok().map(Message::kind);
+        let told = id.clone().zip(kind.map(|kind| kind == Kind::Response));
         let id = id.filter(|id| !self.running.contains_key(id));
         if wants {
             *self.owed.entry(id.clone()).or_default() += 1;
@@ -236,7 +257,14 @@ impl Play {
                 self.running.remove(&id);
                 self.pay(Some(&id));
             }
-            Turn::Answer((), _) => panic!("nothing was asked"),
+            Turn::Answer(asker, answer) => {
+                assert!(!wants && out.is_empty(), "nobody answers an answer");
+                let found = self.asked.iter().find(|(_, kept)| **kept == asker);
+                let (number, _) = found.expect("whoever asked waits");
+                assert_eq!(told, Some((RequestId::Number(*number), answer.is_ok())));
+                let number = *number;
+                self.asked.remove(&number);
+            }
             Turn::Notice(_) => assert!(!wants && out.is_empty()),
             Turn::Nothing(blame) => {
                 assert!(!wants && out.is_empty(), "{blame:?} is not said");
@@ -256,6 +284,50 @@ impl Play {
             Mode::Answered => self.peer.answer(&receipt, &done(), out),
             Mode::Failed => self.peer.answer(&receipt, &failed(), out),
         }
+    }
+
+    fn ask(&mut self) {
+        let mut out = Vec::new();
+        self.next += 1;
+        let room = self.peer.session().is_some() && self.asked.len() < QUESTIONS;
+        let asks = self.peer.ask("roots/list", None, self.next, &mut out);
+        assert_eq!(asks, room, "a session is asked within its bound");
+        if !asks {
+            return assert!(out.is_empty(), "what is not asked is not written");
+        }
+        let message = Message::parse(out.into(), &limits()).expect("a message is written");
+        let (kind, id) = (message.kind(), message.id().cloned());
+        assert_eq!((kind, &*message.method()), (Kind::Request, "roots/list"));
+        let Some(RequestId::Number(number)) = id else {
+            panic!("{id:?} is no number")
+        };
+        assert!(number > self.last, "{number} was used before");
+        self.last = number;
+        self.asked.insert(number, self.next);
+    }
+
+    /// Those whose number is even wait no more.
+    fn forget(&mut self, told: bool) {
+        let mut cancels = Vec::new();
+        let unwanted = |asker: &u32| asker % 2 == 0;
+        self.peer.forget(
+            unwanted,
+            |_| told,
+            |asker, cancel| cancels.push((asker, cancel)),
+        );
+        for (asker, cancel) in cancels {
+            assert!(told && unwanted(&asker), "who waits is not forgotten");
+            let message = Message::parse(cancel.into(), &limits()).expect("a message");
+            assert_eq!(message.method(), "notifications/cancelled");
+            let params = message.params().text().unwrap_or_default().to_owned();
+            let found = self.asked.iter().find(|(_, kept)| **kept == asker);
+            let number = *found.expect("it was asked").0;
+            assert_eq!(params, format!("{{\"requestId\":{number}}}"));
+            self.asked.remove(&number);
+        }
+        let left = |asked: &HashMap<i64, u32>| asked.values().any(|asker| asker % 2 == 0);
+        assert!(!told || !left(&self.asked), "the client is told of each");
+        self.asked.retain(|_, asker| !unwanted(asker));
     }
 
     fn end(&mut self, id: &RequestId, outcome: &Outcome) {
@@ -294,7 +366,7 @@ impl Play {
         tags.sort_unstable();
         running.sort_unstable();
         assert_eq!(tags, running, "all that runs is given up");
-        assert_eq!(self.peer.in_flight(), 0);
+        assert_eq!((self.peer.in_flight(), self.peer.asked()), (0, 0));
     }
 
     fn end_all(mut self) {
@@ -336,3 +408,5 @@ const IDS: [&str; 8] = [
 
 /// Calls that may run at once.
 const CALLS: usize = 4;
+/// Questions of ours that may wait at once.
+const QUESTIONS: usize = 3;

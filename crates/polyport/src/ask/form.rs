@@ -1,6 +1,7 @@
 //! Forms: the flat schemas that a user may be asked to fill in (client/elicitation, Requested Schema), from Rust types or by hand, in
 //! the words of a revision; and the check of what was filled in.
 
+use polyport_model::Field;
 use polyport_proto::revision::Profile;
 use polyport_wire::Raw;
 use schemars::JsonSchema;
@@ -31,8 +32,8 @@ pub(crate) fn of_type<T: JsonSchema>(profile: &Profile) -> Result<Value, AskErro
     of_schema(schema.to_value(), profile)
 }
 
-/// The form of a schema.
-pub(crate) fn of_schema(mut schema: Value, profile: &Profile) -> Result<Value, AskError> {
+/// The form of a schema. Public for the fuzzer alone, which holds every form to the specification's.
+pub fn of_schema(mut schema: Value, profile: &Profile) -> Result<Value, AskError> {
     let definitions = schema.get_mut("$defs").map(Value::take).unwrap_or_default();
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return Err(AskError::internal("a form is a struct with named fields"));
@@ -42,6 +43,7 @@ pub(crate) fn of_schema(mut schema: Value, profile: &Profile) -> Result<Value, A
     for (name, property) in properties {
         let (field, may_be_absent) = resolve(property, &definitions);
         let field = write_field(&field, &definitions, profile)
+            .and_then(check_field)
             .map_err(|why| AskError::internal(format!("field {name:?} of a form: {why}")))?;
         if may_be_absent {
             optional.push(name.clone());
@@ -53,6 +55,7 @@ pub(crate) fn of_schema(mut schema: Value, profile: &Profile) -> Result<Value, A
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
+        .filter(|name| name.as_str().is_some_and(|name| fields.contains_key(name)))
         .filter(|name| !optional.iter().any(|o| *name == o))
         .cloned()
         .collect();
@@ -150,6 +153,14 @@ fn write_field(
             Ok(Value::Object(out))
         }
         _ => Err("only texts, numbers, booleans, choices (enums) and lists of choices".to_owned()),
+    }
+}
+
+/// A schema may say of a field what no form can: a length that is no whole number, a default of another type.
+fn check_field(field: Value) -> Result<Value, String> {
+    match serde_json::from_value::<Field>(field.clone()) {
+        Ok(_) => Ok(field),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -333,10 +344,29 @@ mod tests {
                 "\"a\"",
             ),
             (json!({"properties": {"a": true}}), "\"a\""),
+            (
+                json!({"properties": {"a": {"type": "string", "minLength": 1.5}}}),
+                "\"a\"",
+            ),
+            (
+                json!({"properties": {"a": {"type": "boolean", "default": "yes"}}}),
+                "\"a\"",
+            ),
+            (
+                json!({"properties": {"a": {"enum": ["x"], "enumNames": 7}}}),
+                "\"a\"",
+            ),
         ] {
             let error = of_schema(schema.clone(), Revision::LATEST.profile()).unwrap_err();
             assert!(error.to_string().contains(words), "{schema}: {error}");
         }
+    }
+
+    #[test]
+    fn what_is_required_is_a_field() {
+        let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["b", 1, "a"]});
+        let form = of_schema(schema, Revision::LATEST.profile()).unwrap();
+        assert_eq!(form["required"], json!(["a"]));
     }
 
     #[test]

@@ -46,6 +46,8 @@ use serde_json::{Map, Value};
 use crate::server::context::Cx;
 pub use error::AskError;
 pub(crate) use error::Why;
+#[doc(hidden)]
+pub use form::of_schema as form;
 pub use together::Together;
 
 /// What became of a question. None of these is an error: see [`Asking::answer`].
