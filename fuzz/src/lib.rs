@@ -14,6 +14,7 @@ pub mod headers;
 pub mod lines;
 pub mod message;
 pub mod peer;
+pub mod replay;
 pub mod sse;
 pub mod state;
 pub mod uri_template;
@@ -40,4 +41,5 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("state", state::check),
     ("form", form::check),
     ("answer", answer::check),
+    ("replay", replay::check),
 ];

@@ -73,6 +73,11 @@ fn answer_seeds_hold() {
 }
 
 #[test]
+fn replay_seeds_hold() {
+    replay("replay");
+}
+
+#[test]
 fn every_check_has_a_folder_of_seeds() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut folders: Vec<_> = fs::read_dir(corpus())
