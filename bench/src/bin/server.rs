@@ -1,11 +1,13 @@
-//! The server that is measured, as a user would write it: `bench-server stdio` or `bench-server http PORT session|stateless`.
+//! The server that is measured, as a user would write it: `bench-server stdio` or `bench-server http PORT session|stateless|asks`;
+//! the last one also asks its users and changes, for the soak.
 
 use std::error::Error;
+use std::time::Duration;
 
 use polyport::http::{Config, Endpoint, bind};
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};
-use polyport::{Json, Server};
+use polyport::{Cx, Fault, Json, Server};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "polyport::serde")]
@@ -41,9 +43,38 @@ fn server() -> Server {
         })
 }
 
-async fn http(port: u16, sessions: bool) -> Result<(), Box<dyn Error>> {
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(crate = "polyport::serde")]
+#[schemars(crate = "polyport::schemars")]
+struct Who {
+    name: String,
+}
+
+/// A server that asks who it prints a badge for, and whose resource changes twenty times a second.
+fn asking() -> Server {
+    let server = server()
+        .tool("badge", "Print a badge", |cx: Cx, e: Echo| async move {
+            let who: Who = cx.elicit("who", "Whose badge is it?").await?;
+            Ok(format!("{} {}", e.text, who.name))
+        })
+        .resource(CLOCK, "clock", |_cx| async { Ok::<_, Fault>("it ticks") });
+    let handle = server.handle();
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            handle.resource_updated(CLOCK);
+        }
+    });
+    server
+}
+
+const CLOCK: &str = "soak://clock";
+
+async fn http(port: u16, mode: &str) -> Result<(), Box<dyn Error>> {
+    let sessions = mode != "stateless";
+    let server = if mode == "asks" { asking() } else { server() };
     let endpoint = Endpoint::new(
-        server().into_service(),
+        server.into_service(),
         Config {
             sessions,
             ..Config::default()
@@ -65,12 +96,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             runtime.shutdown_background();
             Ok(())
         }
-        ["http", port, mode @ ("session" | "stateless")] => {
+        ["http", port, mode @ ("session" | "stateless" | "asks")] => {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(http(port.parse()?, mode == "session"))
+            runtime.block_on(http(port.parse()?, mode))
         }
-        _ => Err("usage: bench-server stdio | http PORT session|stateless".into()),
+        _ => Err("usage: bench-server stdio | http PORT session|stateless|asks".into()),
     }
 }

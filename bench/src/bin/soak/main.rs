@@ -2,7 +2,7 @@
 //! are served rightly and in time. At the end nothing may have grown, and everything ends when told to. The last line is the
 //! verdict. `--as-is` leaves the C library its habit of keeping freed memory, so that growth may also be that.
 //!
-//! - [`ordinary`], [`lines`]: clients that behave, over HTTP and on standard input and output. [`foes`]: clients that do not.
+//! - [`ordinary`], [`asking`], [`lines`]: clients that behave, over HTTP and on standard input and output. [`foes`]: clients that do not.
 //! - [`server`]: the servers, seen from outside. [`verdict`]: whether they have grown. [`record`]: what everybody reports to.
 #![allow(
     clippy::print_stdout,
@@ -10,6 +10,7 @@
     reason = "its output is its purpose"
 )]
 
+mod asking;
 mod foes;
 mod lines;
 mod ordinary;
@@ -28,6 +29,7 @@ use std::time::{Duration, Instant, SystemTime};
 use polyport::{Stop, Stopper, stop};
 use tokio::task::JoinSet;
 
+use asking::{Asked, Manner};
 use foes::{Foe, flood};
 use lines::Pipe;
 use ordinary::{Ordinary, Place, still_answers};
@@ -148,7 +150,7 @@ impl Soak {
         let listen = format!("127.0.0.1:{second}");
         let (port, notes) = (first.to_string(), "examples/notes");
         let started = [
-            ("bench", &plain, vec!["http", &port, "session"], Some(first)),
+            ("bench", &plain, vec!["http", &port, "asks"], Some(first)),
             (
                 "notes",
                 &polyport,
@@ -166,6 +168,7 @@ impl Soak {
                     name,
                     port,
                     rich,
+                    asks: !rich,
                     welcome: if rich { welcome.as_str() } else { "" }.into(),
                 });
             }
@@ -207,6 +210,18 @@ impl Soak {
                     }
                     .run(),
                 );
+            }
+            if place.asks {
+                for manner in [
+                    Manner::Legacy,
+                    Manner::Modern,
+                    Manner::Listens,
+                    Manner::Subscribes,
+                ] {
+                    let (rng, record) = (self.rng.fork(), self.record.clone());
+                    let asked = Asked::new(place.clone(), manner, rng, record);
+                    clients.spawn(asked.run(ordinary_stop.clone()));
+                }
             }
             for _ in 0..FOES {
                 foes.spawn(self.foe(&place, &foes_stop).run());

@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) port: u16,
     /// It has the demo's tools and files; otherwise only `echo` and `add`.
     pub(crate) rich: bool,
+    /// It has a tool that asks its user, and a resource that changes.
+    pub(crate) asks: bool,
     /// What the file `welcome.md` says.
     pub(crate) welcome: Arc<str>,
 }
@@ -277,7 +279,7 @@ pub(crate) async fn still_answers(place: &Place, rng: &mut Rng) -> Result<(), St
     question.judge(&id, &messages(&answer)?)
 }
 
-fn messages(answer: &Answer) -> Result<Vec<Value>, String> {
+pub(crate) fn messages(answer: &Answer) -> Result<Vec<Value>, String> {
     let parse = |text: &[u8]| serde_json::from_slice(text).map_err(|e| format!("no JSON: {e}"));
     if !answer.events {
         return Ok(vec![parse(&answer.body)?]);
@@ -287,7 +289,11 @@ fn messages(answer: &Answer) -> Result<Vec<Value>, String> {
     data.map(|data| parse(data.as_bytes())).collect()
 }
 
-async fn exchange(wire: &mut Wire, request: &[u8], what: &str) -> Result<Answer, String> {
+pub(crate) async fn exchange(
+    wire: &mut Wire,
+    request: &[u8],
+    what: &str,
+) -> Result<Answer, String> {
     let both = async {
         wire.send(request).await?;
         wire.answer().await
@@ -295,7 +301,10 @@ async fn exchange(wire: &mut Wire, request: &[u8], what: &str) -> Result<Answer,
     within(what, both).await
 }
 
-async fn within<T>(what: &str, work: impl Future<Output = io::Result<T>>) -> Result<T, String> {
+pub(crate) async fn within<T>(
+    what: &str,
+    work: impl Future<Output = io::Result<T>>,
+) -> Result<T, String> {
     match tokio::time::timeout(LATEST, work).await {
         Err(_) => Err(format!("{what}: no answer within {LATEST:?}")),
         Ok(Err(error)) => Err(format!("{what}: {error}")),

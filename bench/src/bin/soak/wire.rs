@@ -31,6 +31,13 @@ pub(crate) struct Answer {
     pub(crate) closes: bool,
 }
 
+/// How long the body of a response is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Length {
+    Known(usize),
+    Chunks,
+}
+
 fn bad(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
@@ -76,6 +83,16 @@ impl Wire {
 
     /// Reads one response.
     pub(crate) async fn answer(&mut self) -> io::Result<Answer> {
+        let (mut answer, body) = self.head().await?;
+        answer.body = match body {
+            Length::Known(length) => self.exactly(length).await?,
+            Length::Chunks => self.chunks().await?,
+        };
+        Ok(answer)
+    }
+
+    /// Reads the head of a response; its body is still to come.
+    pub(crate) async fn head(&mut self) -> io::Result<(Answer, Length)> {
         let head = loop {
             let head = self.until(b"\r\n\r\n").await?;
             // An interim response only says that the rest may come.
@@ -107,31 +124,34 @@ impl Wire {
                 _ => {}
             }
         }
-        answer.body = match length {
-            _ if matches!(status, 204 | 304) => Vec::new(),
-            _ if chunked => self.chunks().await?,
-            Some(length) => self.exactly(length).await?,
+        let length = match length {
+            _ if matches!(status, 204 | 304) => Length::Known(0),
+            _ if chunked => Length::Chunks,
+            Some(length) => Length::Known(length),
             None => return Err(bad("a body without an end")),
         };
-        Ok(answer)
+        Ok((answer, length))
     }
 
     async fn chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
-        loop {
-            let line = self.until(b"\r\n").await?;
-            let size = std::str::from_utf8(&line[..line.len() - 2]).unwrap_or_default();
-            let size =
-                usize::from_str_radix(size, 16).map_err(|_| bad("a chunk without a size"))?;
-            let chunk = self.exactly(size + 2).await?;
-            if size == 0 {
-                return Ok(body);
-            }
-            body.extend_from_slice(&chunk[..size]);
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(&chunk);
             if body.len() > MAX {
                 return Err(bad("a response without an end"));
             }
         }
+        Ok(body)
+    }
+
+    /// One chunk of a body; none: it has ended.
+    pub(crate) async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let line = self.until(b"\r\n").await?;
+        let size = std::str::from_utf8(&line[..line.len() - 2]).unwrap_or_default();
+        let size = usize::from_str_radix(size, 16).map_err(|_| bad("a chunk without a size"))?;
+        let mut chunk = self.exactly(size + 2).await?;
+        chunk.truncate(size);
+        Ok((size > 0).then_some(chunk))
     }
 
     async fn until(&mut self, end: &[u8]) -> io::Result<Vec<u8>> {

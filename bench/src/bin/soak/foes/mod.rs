@@ -4,6 +4,7 @@
 mod bodies;
 mod cut;
 mod heads;
+mod questions;
 mod sessions;
 mod streams;
 
@@ -74,6 +75,12 @@ const ACTS: &[Act] = acts! {
     "pipelined" 4 streams::pipelined;
     "cancelled" 5 streams::cancelled;
     "left mid-call" 5 streams::left;
+    "asked and left" 2 questions::vanish;
+    "answers astray" 4 questions::astray;
+    "changed state" 6 questions::tampered;
+    "state again" 4 questions::replayed;
+    "unread listen" 2 questions::unread_listen;
+    "comes back" 4 questions::resume;
 };
 
 /// A hostile client.
