@@ -203,8 +203,9 @@ impl Handler for Keeper {
         let cx = &call.context;
         let value = Raw::encode(text).expect("a text");
         match cx.begin_step(text) {
-            None => cx.end_step(text, Some(value)),
-            Some(kept) => assert_eq!(kept.as_str(), value.as_str(), "the step's result"),
+            Ok(None) => cx.end_step(text, Some(value)),
+            Err(no) => panic!("{no}"),
+            Ok(Some(kept)) => assert_eq!(kept.as_str(), value.as_str(), "the step's result"),
         }
         let Some(state) = cx.state() else {
             let question = Question {
