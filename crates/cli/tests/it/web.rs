@@ -114,6 +114,80 @@ fn without_sessions_each_request_stands_alone() {
     assert_eq!(status, 200, "{text}");
 }
 
+/// Opens the event stream of an older client; the target that it is given.
+fn open_sse(host: &str, path: &str) -> (TcpStream, u16, String) {
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let (status, said) = until(&mut stream, "\r\n\r\n");
+    let said = if status == 200 && !said.contains("data: ") {
+        until(&mut stream, "\n\n").1
+    } else {
+        said
+    };
+    let target = said.split_once("data: ").map_or("", |(_, rest)| rest);
+    let target = target.lines().next().unwrap_or_default().to_owned();
+    (stream, status, target)
+}
+
+/// Reads until something stands there; the status, if it began with one, and what was read.
+fn until(stream: &mut TcpStream, end: &str) -> (u16, String) {
+    let mut bytes = Vec::new();
+    while !String::from_utf8_lossy(&bytes).contains(end) {
+        let mut more = [0; 1_024];
+        let n = stream.read(&mut more).unwrap();
+        assert!(n > 0, "{bytes:?}");
+        bytes.extend_from_slice(&more[..n]);
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let status = text.split(' ').nth(1).and_then(|s| s.parse().ok());
+    (status.unwrap_or(0), text)
+}
+
+// req: D-18
+#[test]
+fn older_clients_find_their_transport() {
+    let place = Place::new();
+    for (words, stream, messages) in [
+        (&["notes", "--listen", "0"][..], "/sse", "messages?"),
+        (
+            &[
+                "notes",
+                "--listen",
+                "0",
+                "--sse-path",
+                "a/b",
+                "--messages-path",
+                "/a/c",
+            ],
+            "/a/b",
+            "c?",
+        ),
+    ] {
+        let (_program, host, _) = listen(&place, words);
+        let (mut sse, status, target) = open_sse(&host, stream);
+        assert_eq!(status, 200);
+        assert!(target.starts_with(messages), "{target}");
+        let folder = stream.rsplit_once('/').unwrap().0;
+        let (status, text) = end(begin(
+            &host,
+            &format!("{folder}/{target}"),
+            "",
+            &initialize(),
+        ));
+        assert_eq!(status, 202, "{text}");
+        let (_, answer) = until(&mut sse, "\n\n");
+        assert!(answer.contains("serverInfo"), "{answer}");
+    }
+    for off in ["--sse", "--sessions"] {
+        let (_program, host, _) = listen(&place, &["notes", "--listen", "0", off, "off"]);
+        assert_eq!(open_sse(&host, "/sse").1, 404, "{off}");
+    }
+}
+
 #[test]
 fn only_named_hosts_and_origins_are_answered() {
     let place = Place::new();
