@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bodies;
+mod bounds;
 mod classify;
 mod guards;
 mod kept;
