@@ -195,7 +195,7 @@ impl Ask {
                 "a stream on which it can be asked",
             )));
         }
-        context.count_waiting(true);
+        context.marks().count_waiting(true);
         self.state = State::Sent(receiver, Box::pin(no_answer(context.clone())));
         None
     }
@@ -265,7 +265,7 @@ impl Ask {
             State::Sent(receiver, _) => {
                 // Closed, so that the edge sees it: only then is the client told.
                 drop(receiver);
-                self.context.count_waiting(false);
+                self.context.marks().count_waiting(false);
                 self.context.outlet().unask(&self.context);
             }
             State::New | State::Done => {}

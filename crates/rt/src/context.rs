@@ -2,7 +2,7 @@
 //! Not how that looks on the wire of a transport: see [`Outlet`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use polyport_wire::{Params, RequestId, write};
 use tokio::sync::Notify;
 
 use crate::bus::{Alert, Listener};
+use crate::marks::Marks;
 use crate::question::Asked;
 use crate::revocation::Revocation;
 use crate::rounds::Rounds;
@@ -128,14 +129,7 @@ struct Inner {
     state: AtomicU8,
     /// Nothing of this call may be sent any more, even if it has ended. Made when somebody must know.
     revoked: OnceLock<Revocation>,
-    /// Its time is over: it is told as if it were cancelled, and answered all the same.
-    expired: AtomicBool,
-    /// There was no room for it; its outcome says so.
-    turned_away: AtomicBool,
-    /// Layers that hold a waker of their own beside those of questions.
-    bystanders: AtomicUsize,
-    /// Questions that wait for the client's answer on a connection.
-    waiting: AtomicUsize,
+    marks: Marks,
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
@@ -160,10 +154,7 @@ impl Context {
             outlet,
             state: AtomicU8::new(RUNNING),
             revoked: OnceLock::new(),
-            expired: AtomicBool::new(false),
-            turned_away: AtomicBool::new(false),
-            bystanders: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
+            marks: Marks::default(),
             cancelled: Notify::new(),
             said: Mutex::new(None),
             rounds: Mutex::new(None),
@@ -216,7 +207,7 @@ impl Context {
             return;
         };
         let mut said = self.said();
-        if self.state_code() != RUNNING || self.is_expired() || !progress.is_finite() {
+        if self.state_code() != RUNNING || self.0.marks.is_expired() || !progress.is_finite() {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -259,7 +250,7 @@ impl Context {
             return;
         }
         let mut said = self.said();
-        if self.state_code() != RUNNING || self.is_expired() {
+        if self.state_code() != RUNNING || self.0.marks.is_expired() {
             return;
         }
         let said = said.get_or_insert_with(Said::new);
@@ -304,7 +295,7 @@ impl Context {
             3 => Some(CancelReason::Disconnected),
             4 => Some(CancelReason::Shutdown),
             5 => Some(CancelReason::TimedOut),
-            _ => self.is_expired().then_some(CancelReason::TimedOut),
+            _ => self.0.marks.is_expired().then_some(CancelReason::TimedOut),
         }
     }
 
@@ -338,46 +329,18 @@ impl Context {
     /// Tells the call that its time is over. It says nothing more, and is answered all the same: by whoever says this.
     pub fn expire(&self) {
         let said = self.said();
-        self.0.expired.store(true, Ordering::Release);
+        self.0.marks.expire();
         drop(said);
         self.0.cancelled.notify_waiters();
     }
 
     /// Notes that there was no room for the call, for the statistics and the log.
     pub fn turn_away(&self) {
-        self.0.turned_away.store(true, Ordering::Release);
+        self.0.marks.turn_away();
     }
 
-    pub(crate) fn is_expired(&self) -> bool {
-        self.0.expired.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn is_turned_away(&self) -> bool {
-        self.0.turned_away.load(Ordering::Acquire)
-    }
-
-    /// Says that a layer around the call holds a waker of its own, until this is dropped. Without it, that would look like
-    /// something else than questions that the call waits for.
-    pub(crate) fn bystand(&self) -> Tally<'_> {
-        Tally::new(&self.0.bystanders)
-    }
-
-    pub(crate) fn bystanders(&self) -> usize {
-        self.0.bystanders.load(Ordering::Acquire)
-    }
-
-    /// One more question waits for the client's answer on its connection, or one less.
-    pub(crate) fn count_waiting(&self, more: bool) {
-        if more {
-            self.0.waiting.fetch_add(1, Ordering::AcqRel);
-        } else {
-            self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-
-    /// Does a question wait for the client's answer on its connection?
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.0.waiting.load(Ordering::Acquire) > 0
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.0.marks
     }
 
     /// Was it cancelled, be it after its end? Then what waits to be sent for it is left out.
@@ -516,22 +479,6 @@ impl Context {
             notified.await;
         }
         tokio::time::sleep(grace).await;
-    }
-}
-
-/// One more in a count, until it is dropped.
-pub(crate) struct Tally<'a>(&'a AtomicUsize);
-
-impl<'a> Tally<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(count)
-    }
-}
-
-impl Drop for Tally<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -27,10 +27,10 @@ impl End {
         if context.is_cancelled() {
             return Self::Cancelled;
         }
-        if context.is_expired() {
+        if context.marks().is_expired() {
             return Self::TimedOut;
         }
-        if context.is_turned_away() {
+        if context.marks().is_turned_away() {
             return Self::TurnedAway;
         }
         match outcome {

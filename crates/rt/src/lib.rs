@@ -26,6 +26,7 @@ mod journal;
 pub mod layer;
 pub mod life;
 mod listen;
+mod marks;
 pub mod memory;
 pub mod outbox;
 mod question;

@@ -51,7 +51,9 @@ impl fmt::Display for NoAnswer {
             Self::KeyUsedTwice(key) => {
                 write!(f, "The key {key:?} is used twice in one call")
             }
-            Self::NotHere => f.write_str("This request must not ask: only calls of tools, prompts and reads may"),
+            Self::NotHere => {
+                f.write_str("This request must not ask: only calls of tools, prompts and reads may")
+            }
             Self::Over => f.write_str("The call is over"),
         }
     }

@@ -65,7 +65,7 @@ impl Watch {
         let (asking, stepping, ours) = {
             let rounds = context.rounds();
             rounds.as_ref().map_or((0, false, 0), |rounds| {
-                let ours = rounds.holders(&waker) + context.bystanders();
+                let ours = rounds.holders(&waker) + context.marks().bystanders();
                 (rounds.asking(), rounds.is_stepping(), ours)
             })
         };

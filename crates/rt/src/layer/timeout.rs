@@ -151,10 +151,10 @@ async fn within(
     context: &Context,
     running: &mut BoxFuture<Outcome>,
 ) -> Option<Outcome> {
-    let _bystander = context.bystand();
+    let _bystander = context.marks().bystand();
     loop {
         let outcome = tokio::time::timeout(time, &mut *running).await.ok();
-        if outcome.is_some() || !context.is_waiting() {
+        if outcome.is_some() || !context.marks().is_waiting() {
             return outcome;
         }
     }
