@@ -1,7 +1,7 @@
 //! Reads the body of a request: bounded in bytes and time, without a copy where it comes in one piece.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -53,7 +53,7 @@ pub(crate) async fn collect<B>(
     budget: &Budget,
 ) -> Result<Collected, Unread>
 where
-    B: Body<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes>,
 {
     let read = pieces(body, limits.message_bytes, budget);
     tokio::time::timeout(limits.request_read, read)
@@ -61,17 +61,18 @@ where
         .unwrap_or(Err(Unread::TimedOut))
 }
 
-async fn pieces<B>(mut body: B, max: usize, budget: &Budget) -> Result<Collected, Unread>
+async fn pieces<B>(body: B, max: usize, budget: &Budget) -> Result<Collected, Unread>
 where
-    B: Body<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes>,
 {
+    let mut body = pin!(body);
     let hint = usize::try_from(body.size_hint().lower())
         .unwrap_or(usize::MAX)
         .min(max);
     let mut share = None;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let Ok(data) = frame.map_err(|_| Unread::Gone)?.into_data() else {
             continue;
         };

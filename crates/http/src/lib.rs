@@ -3,22 +3,27 @@
 //! # Layout
 //! - [`endpoint`]: one request in, one response out; its `legacy` half holds the sessions.
 //! - `exchange`: what one stream still has to say; `outlet`: how calls speak into it; `reader`: who takes it; `body`: that as an HTTP body; `store`: what is kept.
-//! - [`serve`]: listener, connections, drain.
+//! - `routes`: what an endpoint answers on; `cors`: what pages in a browser may send and read there.
+//! - [`serve`]: listener, connections. `mount`: the same endpoint inside another server, and the end of both.
 //! - [`authorize`]: the hook that says who asks.
 
 pub mod authorize;
 mod body;
 mod collect;
+mod cors;
 pub mod endpoint;
 mod exchange;
+mod mount;
 mod outlet;
 mod patient;
 mod reader;
 mod respond;
+mod routes;
 pub mod serve;
 mod store;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::Body;
 pub use endpoint::{Config, Endpoint, Pair};
+pub use routes::{Access, Served};
 pub use serve::{Bound, ListenError, bind};

@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 #[cfg(feature = "http2")]
 use hyper_util::{rt::TokioExecutor, server::conn::auto};
 use polyport_rt::{CancelReason, Ended, StartError, Started, Stop};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -21,8 +22,10 @@ use tokio::task::JoinSet;
 use crate::endpoint::Endpoint;
 use crate::patient::Patient;
 
+/// hyper reads in no smaller steps than this.
+const SMALLEST_HEAD: usize = 8 << 10;
+
 /// Why there is nothing to listen on.
-#[derive(Debug)]
 pub enum ListenError {
     /// Other machines could reach it and nobody checks who asks.
     Insecure(SocketAddr),
@@ -50,6 +53,13 @@ impl fmt::Display for ListenError {
             Self::Io(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::Start(error) => error.fmt(f),
         }
+    }
+}
+
+/// A sentence, too: it is what people see when `main` gives back the error.
+impl fmt::Debug for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -117,7 +127,7 @@ impl Bound {
                 () = stop.wait() => break,
                 _ = sweep.tick() => self.endpoint.sweep(),
                 Some(_) = connections.join_next() => {}
-                accepted = accept(&self.listener, &room) => {
+                accepted = accept(&self.listener, &room, limits.response_write) => {
                     let Some((stream, permit)) = accepted else { continue };
                     let (endpoint, stop) = (self.endpoint.clone(), stop.clone());
                     connections.spawn(async move {
@@ -128,36 +138,25 @@ impl Bound {
             }
         }
         drop(self.listener);
-        let service = &self.endpoint.0.service;
-        service.bus.end();
-        self.endpoint.close_streams();
-        let calls = async {
-            while connections.join_next().await.is_some() {}
-            // A legacy call goes on without its connection.
-            service.idle().await;
-        };
-        let drained = tokio::time::timeout(limits.drain, calls).await;
-        let cut = if drained.is_ok() {
-            0
-        } else {
-            service.running()
-        };
-        self.endpoint.end();
-        drop(connections);
-        // What was told to stop may tidy up; after its grace it is dropped.
-        let _ = tokio::time::timeout(limits.cancel_grace * 2, service.idle()).await;
+        let ended = self.endpoint.drain(connections).await;
         self.started.shutdown().await;
-        Ended { cut, broken: false }
+        ended
     }
 }
 
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
+    patience: Duration,
 ) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
+        Ok((stream, _)) => {
+            // Without it, small answers wait for the client's delayed acknowledgement.
+            let _ = stream.set_nodelay(true);
+            notice_death(&stream, patience);
+            Some((stream, permit))
+        }
         Err(error) => {
             // Too many open files, most likely: without a pause this would spin.
             tracing::warn!(%error, "cannot accept a connection");
@@ -167,12 +166,14 @@ async fn accept(
     }
 }
 
-async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
-    // Without it, small answers wait for the client's delayed acknowledgement.
-    let _ = stream.set_nodelay(true);
-    let limits = &endpoint.0.service.limits;
-    notice_death(&stream, limits.response_write);
+async fn connection<S>(endpoint: Endpoint, stream: S, mut stop: Stop)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let limits = endpoint.0.service.limits.clone();
     let patience = limits.request_read;
+    // More than this of a head is never held; what fits is measured exactly once it is read.
+    let head = limits.head_bytes.max(SMALLEST_HEAD);
     let io = TokioIo::new(Patient::new(stream, patience, limits.response_write));
     let service = service_fn(move |request| {
         let endpoint = endpoint.clone();
@@ -184,11 +185,13 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(patience);
+            .header_read_timeout(patience)
+            .max_buf_size(head);
         builder
             .http2()
             .timer(TokioTimer::new())
-            .max_concurrent_streams(256)
+            .max_concurrent_streams(limits.requests_per_connection)
+            .max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX))
             .keep_alive_interval(patience);
         builder
     };
@@ -197,7 +200,8 @@ async fn connection(endpoint: Endpoint, stream: TcpStream, mut stop: Stop) {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(patience);
+            .header_read_timeout(patience)
+            .max_buf_size(head);
         builder
     };
     let mut serving = std::pin::pin!(builder.serve_connection(io, service));
@@ -230,16 +234,19 @@ fn notice_death(_stream: &TcpStream, _patience: Duration) {}
 
 impl Endpoint {
     /// Ends the streams that no call holds open.
-    fn close_streams(&self) {
+    pub(crate) fn close_streams(&self) {
         let sessions: Vec<_> = self.lock_sessions().iter().cloned().collect();
         for session in sessions {
             session.close_streams();
         }
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         for session in self.lock_sessions().drain() {
             session.end(CancelReason::Shutdown);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,13 +3,44 @@
 use std::io;
 use std::net::SocketAddr;
 
-use polyport_rt::Ended;
+use polyport_rt::{Ended, StartError};
 
 pub use ::http::HeaderMap;
-pub use polyport_http::{Authorize, Bound, Challenge, Config, Endpoint, ListenError, Pair, bind};
+pub use polyport_http::{
+    Access, Authorize, Body, Bound, Challenge, Config, Endpoint, ListenError, Pair, Served, bind,
+};
 pub use polyport_proto::http::{Guard, HeaderParam, ParamKind};
 
 use crate::server::Server;
+
+/// Starts a server to be mounted beside other routes of an application: its endpoint is a service of `tower`, and so of axum.
+///
+/// ```no_run
+/// # use polyport::{Server, http};
+/// # async fn app(server: Server) -> Result<(), Box<dyn std::error::Error>> {
+/// let config = http::Config::default().allow_host("api.example");
+/// let endpoint = http::endpoint(server, config).await?;
+/// let app = axum::Router::new()
+///     .route("/health", axum::routing::get(|| async { "well" }))
+///     .route_service("/mcp", endpoint.clone());
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+/// let stop = async move {
+///     let _ = tokio::signal::ctrl_c().await;
+///     // Running calls may finish; sessions and their streams end.
+///     endpoint.close().await;
+/// };
+/// axum::serve(listener, app).with_graceful_shutdown(stop).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The server does not start (see [`Server::on_start`]).
+pub async fn endpoint(server: Server, config: Config) -> Result<Endpoint, StartError> {
+    let endpoint = Endpoint::new(server.into_service(), config);
+    endpoint.start().await?;
+    Ok(endpoint)
+}
 
 /// Serves at `http://ADDRESS/mcp` until SIGTERM or SIGINT comes. The address must be a loopback one; for others see [`bind`].
 ///

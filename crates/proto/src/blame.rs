@@ -110,6 +110,13 @@ pub enum Blame {
     MediaType,
     /// The client accepts neither of our formats.
     NotAcceptable,
+    /// The target and the headers are longer than [`Limits::head_bytes`](crate::Limits::head_bytes).
+    HeadTooLong {
+        /// The bound, in bytes.
+        limit: usize,
+    },
+    /// The endpoint is coming to its end.
+    Closing,
 }
 
 impl Blame {
@@ -158,7 +165,9 @@ impl Blame {
             Self::EventsLost => 410,
             Self::TooLong { .. } => 413,
             Self::MediaType => 415,
-            Self::TooManyBytes
+            Self::HeadTooLong { .. } => 431,
+            Self::Closing
+            | Self::TooManyBytes
             | Self::TooManyCalls { .. }
             | Self::TooManySessions
             | Self::TooMuchUnread => 503,
@@ -241,8 +250,10 @@ impl fmt::Display for Blame {
             Self::PairMissing => f.write_str("sessionId is missing: open the event stream with GET, and post to what its endpoint event names"),
             Self::PairUnknown => f.write_str("No such session: open the event stream with GET to begin a new one"),
             Self::TooMuchUnread => f.write_str("Too much waits on the event stream: read it, then retry"),
-            Self::HostForbidden => f.write_str("Host is not one that this server answers to (see --allow-host)"),
-            Self::OriginForbidden => f.write_str("Origin is not allowed (see --allow-origin)"),
+            Self::HostForbidden => f.write_str("Host is not one that this server answers to: whoever runs it has to allow the name"),
+            Self::OriginForbidden => f.write_str("Origin is not allowed to call this server: whoever runs it has to allow the page"),
+            Self::HeadTooLong { limit } => write!(f, "The head of the request is longer than the limit of {limit} bytes"),
+            Self::Closing => f.write_str("The server is ending: retry later"),
             Self::MethodNotAllowed => f.write_str("HTTP method not allowed here"),
             Self::MediaType => f.write_str("Content-Type must be application/json"),
             Self::NotAcceptable => f.write_str("Accept must allow application/json or text/event-stream"),

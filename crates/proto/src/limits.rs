@@ -13,6 +13,9 @@ pub struct Limits {
     pub json: polyport_wire::Limits,
     /// Bytes of `clientInfo` and `capabilities` in a legacy `initialize`, which a session keeps. Defaults to 64 KiB; more is refused.
     pub client_facts_bytes: usize,
+    /// Bytes of the target and the headers of an HTTP request. Defaults to 64 KiB; beyond, the request is refused with 431. The
+    /// listener takes no less than 8 KiB.
+    pub head_bytes: usize,
     /// Bytes of HTTP bodies above 64 KiB that are held at once, from all clients. Defaults to 256 MiB; beyond, a request is refused
     /// with 503.
     pub bodies_bytes: usize,
@@ -80,6 +83,8 @@ pub struct Limits {
     /// How long a client may take nothing of what is written to it over HTTP, or (on Linux) confirm none of it. Defaults to 60
     /// seconds; then its connection ends.
     pub response_write: Duration,
+    /// Requests that one HTTP/2 connection may have open at once. Defaults to 100; more are refused by that protocol's means.
+    pub requests_per_connection: u32,
     /// HTTP connections open at once. Defaults to 4,096; more wait to be accepted.
     pub connections: usize,
     /// How often an idle stream gets a comment, so that no proxy ends it. Defaults to 15 seconds.
@@ -92,6 +97,7 @@ impl Default for Limits {
             message_bytes: 16 << 20,
             json: polyport_wire::Limits::default(),
             client_facts_bytes: 64 << 10,
+            head_bytes: 64 << 10,
             bodies_bytes: 256 << 20,
             calls_per_session: 256,
             calls: 4_096,
@@ -122,6 +128,7 @@ impl Default for Limits {
             shutdown: Duration::from_secs(10),
             request_read: Duration::from_secs(30),
             response_write: Duration::from_secs(60),
+            requests_per_connection: 100,
             connections: 4_096,
             keep_alive: Duration::from_secs(15),
         }

@@ -7,6 +7,8 @@ pub mod log;
 #[cfg(unix)]
 pub mod program;
 pub mod script;
+#[cfg(unix)]
+mod sockets;
 
 pub use log::Log;
 #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! A built program that serves on its standard input and output, and a client that talks to it. Every wait is bounded.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -217,6 +218,14 @@ impl Program {
     /// Ends its standard input.
     pub fn close_input(&mut self) {
         self.input = None;
+    }
+
+    /// Where it listens for connections over TCP, as the system knows it.
+    ///
+    /// # Panics
+    /// `/proc` cannot be read.
+    pub fn listening(&self) -> Vec<SocketAddr> {
+        crate::sockets::listening(self.pid)
     }
 
     /// Sends a signal.

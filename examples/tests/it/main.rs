@@ -1,6 +1,8 @@
 //! The examples as their users meet them: built, started, and talked to.
 #![allow(clippy::unwrap_used, reason = "a test may fail that way")]
 
+mod web;
+
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;

@@ -126,7 +126,9 @@ impl Folder {
         let mut prefixes = self.prefixes.clone();
         let parts = below.iter().map(|part| part.as_encoded_bytes().to_vec());
         let parts: Vec<_> = parts.collect();
-        prefixes.iter_mut().for_each(|prefix| prefix.extend(parts.iter().cloned()));
+        prefixes
+            .iter_mut()
+            .for_each(|prefix| prefix.extend(parts.iter().cloned()));
         Ok(Self {
             name,
             path,
@@ -188,7 +190,9 @@ impl Folders {
     /// as they are. None: these are all of them.
     pub(crate) fn narrowed(&self, allowed: &[Allowed]) -> Option<Self> {
         let is_all = allowed.len() == self.folders.len()
-            && allowed.iter().all(|allowed| allowed.below.as_os_str().is_empty());
+            && allowed
+                .iter()
+                .all(|allowed| allowed.below.as_os_str().is_empty());
         if is_all {
             return None;
         }

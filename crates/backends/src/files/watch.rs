@@ -177,7 +177,10 @@ impl Work {
         match order {
             Order::Watch(uri, true) => {
                 if let Err(refused) = self.add(&uri) {
-                    tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+                    tracing::warn!(
+                        refused,
+                        "a file that somebody is subscribed to is not watched"
+                    );
                 }
                 if let Some(file) = self.files.get_mut(&uri) {
                     file.claimed = true;
@@ -248,7 +251,10 @@ impl Work {
             let claimed = file.claimed;
             self.remove(uri);
             if let Err(refused) = self.add(uri) {
-                tracing::warn!(refused, "a file that somebody is subscribed to is not watched");
+                tracing::warn!(
+                    refused,
+                    "a file that somebody is subscribed to is not watched"
+                );
             }
             if let Some(file) = self.files.get_mut(uri) {
                 file.claimed = claimed;

@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink};
 
 use polyport::Server;
-use polyport_backends::files::{resources, serve, serve::{Access, Roots}, uri};
+use polyport_backends::files::{
+    resources, serve,
+    serve::{Access, Roots},
+    uri,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, never, workshop};

@@ -3,7 +3,10 @@
 use polyport::model::ResourceContents;
 use polyport::testing::{self, TestPeer};
 use polyport::{CallError, Resource, Revision, Server};
-use polyport_backends::files::{Folders, Limits, serve, serve::{Access, Roots}};
+use polyport_backends::files::{
+    Folders, Limits, serve,
+    serve::{Access, Roots},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, fixture};
@@ -15,9 +18,12 @@ async fn connect(folders: Folders, revision: Revision) -> TestPeer {
         Server::new("files", "1").add_resource(Resource::new("x://other", "other", |_cx| async {
             Ok(ResourceContents::text("x://other", "another source"))
         }));
-    testing::connect(serve::extend(server, folders, Access::Read, Roots::Legacy), revision)
-        .await
-        .unwrap()
+    testing::connect(
+        serve::extend(server, folders, Access::Read, Roots::Legacy),
+        revision,
+    )
+    .await
+    .unwrap()
 }
 
 /// The code and message of a refusal, and its `data.uri`.
@@ -163,7 +169,12 @@ async fn br_038_what_the_model_can_mend_is_a_result() {
 #[test]
 fn d_41_definitions_stay_light() {
     for (access, tools, bytes) in [(Access::Read, 9, 6_200), (Access::Write, 15, 9_500)] {
-        let server = serve::extend(Server::new("files", "1"), notes().folders, access, Roots::Legacy);
+        let server = serve::extend(
+            Server::new("files", "1"),
+            notes().folders,
+            access,
+            Roots::Legacy,
+        );
         let weights = server
             .tool_definitions()
             .into_iter()
@@ -188,7 +199,12 @@ async fn hints_say_what_a_tool_does() {
     };
     for revision in BOTH {
         for access in [Access::Read, Access::Write] {
-            let server = serve::extend(Server::new("files", "1"), notes().folders, access, Roots::Legacy);
+            let server = serve::extend(
+                Server::new("files", "1"),
+                notes().folders,
+                access,
+                Roots::Legacy,
+            );
             let peer = testing::connect(server, revision).await.unwrap();
             let listed = peer.request("tools/list", &json!({})).await.unwrap();
             let mut writing = Vec::new();

@@ -5,13 +5,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polyport::testing::{self, TestPeer};
 use polyport::{Revision, Server, Service};
-use polyport_backends::files::{Folders, serve, serve::{Access, Roots}};
+use polyport_backends::files::{
+    Folders, serve,
+    serve::{Access, Roots},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, fixture};
 
 fn notes() -> Fixture {
-    fixture(&[("a.txt", "top"), ("work/b.txt", "inner"), ("work2/c.txt", "beside")])
+    fixture(&[
+        ("a.txt", "top"),
+        ("work/b.txt", "inner"),
+        ("work2/c.txt", "beside"),
+    ])
 }
 
 fn service(folders: Folders, roots: Roots) -> Service {
@@ -38,7 +45,10 @@ async fn connect(
 }
 
 async fn read(peer: &TestPeer, path: &str) -> (bool, String) {
-    let result = peer.call("read_text_file", &json!({"path": path})).await.unwrap();
+    let result = peer
+        .call("read_text_file", &json!({"path": path}))
+        .await
+        .unwrap();
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
     (result["isError"] != json!(true), text)
 }
@@ -65,8 +75,14 @@ async fn d_16_roots_narrow_and_never_widen() {
         (json!({"roots": [elsewhere]}), [false, false, false]),
         // Nothing that narrows: all that is served.
         (json!({"roots": []}), [true, true, true]),
-        (json!({"roots": [{"uri": "https://a.example"}]}), [true, true, true]),
-        (json!({"error": {"code": -32603, "message": "no"}}), [true, true, true]),
+        (
+            json!({"roots": [{"uri": "https://a.example"}]}),
+            [true, true, true],
+        ),
+        (
+            json!({"error": {"code": -32603, "message": "no"}}),
+            [true, true, true],
+        ),
     ] {
         let (peer, asked) = connect(service.clone(), Revision::LATEST_LEGACY, roots.clone()).await;
         let mut refusals = Vec::new();
@@ -81,7 +97,10 @@ async fn d_16_roots_narrow_and_never_widen() {
         assert!(!there);
         // What is outside is answered exactly like what does not exist.
         let none = none.replace(&path("none.txt"), "PATH");
-        assert!(refusals.iter().all(|text| *text == none), "{refusals:?} {none}");
+        assert!(
+            refusals.iter().all(|text| *text == none),
+            "{refusals:?} {none}"
+        );
         assert_eq!(asked.load(Ordering::SeqCst), 1, "once a session");
     }
 }
@@ -95,7 +114,9 @@ async fn d_16_sessions_do_not_share_their_roots() {
     let second = json!({"roots": [root(&notes, "work2")]});
     let (first, _) = connect(service.clone(), Revision::LATEST_LEGACY, first).await;
     let (second, _) = connect(service.clone(), Revision::LATEST_LEGACY, second).await;
-    let plain = testing::connect_to(service, Revision::LATEST_LEGACY, &json!({})).await.unwrap();
+    let plain = testing::connect_to(service, Revision::LATEST_LEGACY, &json!({}))
+        .await
+        .unwrap();
     let path = |name: &str| notes.root().join(name).display().to_string();
     for _ in 0..3 {
         assert!(read(&first, &path("work/b.txt")).await.0);

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use polyport::testing::{self, TestPeer};
 use polyport::{Revision, Server, ServerHandle};
-use polyport_backends::files::{Limits, serve, serve::{Access, Roots}};
+use polyport_backends::files::{
+    Limits, serve,
+    serve::{Access, Roots},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fixture, fixture};
@@ -17,7 +20,10 @@ fn notes() -> Fixture {
     fixture(&[("a.txt", "one"), ("b/c.txt", "two"), ("fence.txt", "0")])
 }
 
-async fn connect(notes: Fixture, revision: Revision) -> (TestPeer, ServerHandle, tempfile::TempDir) {
+async fn connect(
+    notes: Fixture,
+    revision: Revision,
+) -> (TestPeer, ServerHandle, tempfile::TempDir) {
     let server = Server::new("files", "1");
     let handle = server.handle();
     let server = serve::extend(server, notes.folders, Access::Write, Roots::Legacy);
@@ -35,7 +41,9 @@ async fn subscribe(peer: &TestPeer, uri: &str) {
 async fn updated(peer: &TestPeer) -> String {
     loop {
         let next = tokio::time::timeout(PATIENCE, peer.caller().notification()).await;
-        let next = next.expect("something is told").expect("the server is there");
+        let next = next
+            .expect("something is told")
+            .expect("the server is there");
         let message: Value = serde_json::from_slice(&next).unwrap();
         if message["method"] == "notifications/resources/updated" {
             return message["params"]["uri"].as_str().unwrap().to_owned();
@@ -49,7 +57,11 @@ async fn d_39_every_way_in_which_a_file_changes_is_told() {
     let notes = notes();
     let root = notes.root();
     let (peer, _handle, _outside) = connect(notes, Revision::LATEST_LEGACY).await;
-    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
     let (a, c) = (uri("a.txt"), uri("b/c.txt"));
     subscribe(&peer, &a).await;
     subscribe(&peer, &c).await;
@@ -74,7 +86,11 @@ async fn d_39_what_leads_outside_is_not_told() {
     let notes = notes();
     let root = notes.root();
     let (peer, handle, outside) = connect(notes, Revision::LATEST_LEGACY).await;
-    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
     let (a, fence) = (uri("a.txt"), uri("fence.txt"));
     subscribe(&peer, &a).await;
     subscribe(&peer, &fence).await;
@@ -94,19 +110,35 @@ async fn d_39_what_leads_outside_is_not_told() {
 async fn d_39_nothing_is_watched_that_nobody_asked_for() {
     let notes = notes();
     let root = notes.root();
-    let limits = Limits { watched_directories: 1, ..Limits::default() };
+    let limits = Limits {
+        watched_directories: 1,
+        ..Limits::default()
+    };
     let (peer, handle, _outside) = connect(notes.limited(limits), Revision::LATEST_LEGACY).await;
-    let uri = |name: &str| format!("file://{}", root.join(name).display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
     let (a, c) = (uri("a.txt"), uri("b/c.txt"));
     subscribe(&peer, &a).await;
-    let refused = peer.request("resources/subscribe", &json!({"uri": c})).await;
+    let refused = peer
+        .request("resources/subscribe", &json!({"uri": c}))
+        .await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("Too many directories"), "{refused}");
     for missing in [uri("none.txt"), uri("../secret.txt"), "x:/".to_owned()] {
-        let refused = peer.request("resources/subscribe", &json!({"uri": missing})).await;
-        assert!(refused.unwrap_err().to_string().contains("-32002"), "{missing}");
+        let refused = peer
+            .request("resources/subscribe", &json!({"uri": missing}))
+            .await;
+        assert!(
+            refused.unwrap_err().to_string().contains("-32002"),
+            "{missing}"
+        );
     }
-    peer.request("resources/unsubscribe", &json!({"uri": a})).await.unwrap();
+    peer.request("resources/unsubscribe", &json!({"uri": a}))
+        .await
+        .unwrap();
     // Its place is free again.
     subscribe(&peer, &c).await;
     fs::write(root.join("b/c.txt"), "changed").unwrap();
@@ -121,7 +153,9 @@ async fn a_modern_client_hears_of_files_on_its_stream() {
     let notes = notes();
     let root = notes.root();
     let (peer, _handle, _outside) = connect(notes, Revision::LATEST).await;
-    let a = format!("file://{}", root.join("a.txt").display()).replace(' ', "%20").replace('ü', "%C3%BC");
+    let a = format!("file://{}", root.join("a.txt").display())
+        .replace(' ', "%20")
+        .replace('ü', "%C3%BC");
     let filter = json!({"notifications": {"resourceSubscriptions": [a]}});
     tokio::select! {
         ended = peer.request("subscriptions/listen", &filter) => panic!("it has ended: {ended:?}"),

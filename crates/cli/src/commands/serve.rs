@@ -136,10 +136,10 @@ impl Serve {
             (None, false) => told_by_stdin(),
         };
         if self.roots && transport == Transport::Http && self.http.is_public() {
-            return Err(
-                Failure::usage("--roots is for clients on this machine, but --listen is not a loopback address")
-                    .hint("leave --roots out: roots of another machine mean nothing here"),
-            );
+            return Err(Failure::usage(
+                "--roots is for clients on this machine, but --listen is not a loopback address",
+            )
+            .hint("leave --roots out: roots of another machine mean nothing here"));
         }
         if let (Transport::Stdio, Some(option)) = (transport, self.http.first_option()) {
             ui::say(&format!(
@@ -186,7 +186,11 @@ impl Serve {
         if !folders.is_empty() {
             let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
             start_up.will_add_folders(&opened, &folders, access);
-            let roots = if self.roots { Roots::All } else { Roots::Legacy };
+            let roots = if self.roots {
+                Roots::All
+            } else {
+                Roots::Legacy
+            };
             let extended = files::serve::extend(server, opened, access, roots);
             server = start_up.added(extended);
             instructions.push(access.instructions());

@@ -10,6 +10,7 @@
 
 mod ends;
 mod folder;
+mod listening;
 mod log;
 mod readme;
 mod schemas;

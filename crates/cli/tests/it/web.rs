@@ -210,6 +210,9 @@ fn only_named_hosts_and_origins_are_answered() {
     ] {
         let (status, text) = end(begin(&host, &path, headers, &initialize()));
         assert_eq!(status, want, "{headers}{text}");
+        // A page of that origin may read the answer; nobody else is told so.
+        let told = text.contains("access-control-allow-origin: https://app.example\r\n");
+        assert_eq!(told, headers.contains("//app.example"), "{headers}{text}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! us, how, how much, who asks, what it says, and only then a session.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,20 +11,22 @@ use http::{HeaderMap, Request, Response, request};
 use http_body::Body as HttpBody;
 use polyport_proto::http::classify::Endpoint as Rules;
 use polyport_proto::http::headers::Accepts;
-use polyport_proto::http::{Guard, Head, Mirror, PairPath, Refusal, Route, Sessions, Verb};
+use polyport_proto::http::{Guard, Head, Mirror, Refusal, Route, Sessions, Verb};
 use polyport_proto::revision::modern;
 use polyport_proto::revision::seal::seal;
 use polyport_proto::{Admitted, Blame, Era, Outcome, Principal, Receipt, Revisions, RpcError};
 use polyport_rt::run::{Begun, begin};
-use polyport_rt::{Call, Clock, Context, Service};
+use polyport_rt::{Call, Clock, Context, Service, Started};
 use tokio::sync::oneshot;
 
 use crate::authorize::Authorize;
 use crate::body::{Body, OnClose};
 use crate::collect::{Budget, Collected, Unread, collect};
+use crate::cors;
 use crate::exchange::{Answer, Exchange};
 use crate::reader::{First, Reader};
 use crate::respond;
+use crate::routes::{Access, Routes, Served, Way};
 use crate::store::Store;
 use session::Session;
 
@@ -40,7 +43,8 @@ pub use pair::Pair;
 pub struct Config {
     /// The path it answers on, with and without a slash at the end. Defaults to `/mcp`.
     pub path: String,
-    /// Hosts and origins it answers to. Defaults to the loopback names.
+    /// Hosts and origins it answers to. Defaults to the loopback names. Pages of other origins that it names may call from
+    /// a browser: preflights are answered, and responses may be read.
     pub guard: Guard,
     /// Legacy clients get sessions. Defaults to true; without, each of their requests stands alone.
     pub sessions: bool,
@@ -63,6 +67,22 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// Answers to one more host name (without port), such as the one under which an application is reached.
+    #[must_use]
+    pub fn allow_host(mut self, host: &str) -> Self {
+        self.guard = self.guard.allow_host(host);
+        self
+    }
+
+    /// Lets web pages of one more origin call, such as `https://app.example`. See [`Guard::allow_origin`].
+    #[must_use]
+    pub fn allow_origin(mut self, origin: &str) -> Self {
+        self.guard = self.guard.allow_origin(origin);
+        self
+    }
+}
+
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
@@ -82,6 +102,7 @@ pub struct Endpoint(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) service: Service,
     pub(crate) rules: Rules,
+    routes: Routes,
     path: String,
     pair: Option<Pair>,
     authorize: Option<Arc<dyn Authorize>>,
@@ -90,6 +111,12 @@ pub(crate) struct Inner {
     pub(crate) sessions: Mutex<Sessions<Arc<Session>>>,
     pub(crate) clock: Clock,
     pub(crate) swept: Mutex<Duration>,
+    /// Does something look for sessions whose time is over?
+    pub(crate) sweeps: AtomicBool,
+    /// Where it is mounted: that the server has started.
+    pub(crate) started: Mutex<Option<Started>>,
+    /// Nothing new is taken.
+    pub(crate) closing: AtomicBool,
 }
 
 impl fmt::Debug for Inner {
@@ -116,11 +143,13 @@ impl Endpoint {
         let path = config.path.trim_end_matches('/').to_owned();
         let is_served = rules.sessions && rules.speaks.only(Era::Legacy) != Revisions::NONE;
         let pair = config.pair.filter(|_| is_served).map(Pair::trimmed);
+        let routes = Routes::new(&path, rules.sessions, pair.as_ref());
         let clock = Clock::start();
         let store = Arc::new(Store::new(&service.limits));
         Self(Arc::new(Inner {
             service,
             rules,
+            routes,
             path,
             pair,
             authorize: config.authorize,
@@ -129,12 +158,20 @@ impl Endpoint {
             sessions,
             clock,
             swept: Mutex::default(),
+            sweeps: AtomicBool::new(false),
+            started: Mutex::default(),
+            closing: AtomicBool::new(false),
         }))
     }
 
     /// The path it answers on.
     pub fn path(&self) -> &str {
         &self.0.path
+    }
+
+    /// All paths that are answered, and who may use each.
+    pub fn routes(&self) -> &[Served] {
+        self.0.routes.all()
     }
 
     /// Does somebody check who asks?
@@ -155,35 +192,52 @@ impl Endpoint {
     /// Answers one request.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
-        B: HttpBody<Data = Bytes> + Unpin,
+        B: HttpBody<Data = Bytes>,
     {
         let (head, body) = request.into_parts();
-        match self.answer(&head, body).await {
+        let served = self.0.routes.find(head.uri.path());
+        let mut response = match self.answer(&head, served, body).await {
             Ok(response) => response,
-            Err(refusal) => respond::refusal(&refusal, self.allowed(head.uri.path())),
-        }
+            Err(refusal) => respond::refusal(&refusal, served.map_or("", |s| s.methods)),
+        };
+        cors::dress(&self.0.rules.guard, &head.headers, &mut response);
+        response
     }
 
-    async fn answer<B>(&self, head: &request::Parts, body: B) -> Result<Response<Body>, Refusal>
+    async fn answer<B>(
+        &self,
+        head: &request::Parts,
+        served: Option<&Served>,
+        body: B,
+    ) -> Result<Response<Body>, Refusal>
     where
-        B: HttpBody<Data = Bytes> + Unpin,
+        B: HttpBody<Data = Bytes>,
     {
-        let path = head.uri.path();
-        if path.strip_suffix('/').unwrap_or(path) != self.0.path {
-            if let Some(path) = self.pair_path(path) {
-                return self.answer_pair(path, head, body).await;
-            }
-            self.0.rules.guard.check(&head.uri, &head.headers)?;
+        let guard = &self.0.rules.guard;
+        let Some(served) = served else {
+            guard.check(&head.uri, &head.headers)?;
             return Ok(respond::empty(404));
+        };
+        if cors::is_preflight(guard, head) {
+            guard.check(&head.uri, &head.headers)?;
+            return Ok(cors::preflight(head, served.methods));
         }
-        let verb = self.0.rules.check_head(Head {
+        let judged = Head {
             method: &head.method,
             uri: &head.uri,
             headers: &head.headers,
-        })?;
-        let principal = match self.who_asks(&head.headers).await {
+        };
+        if let Way::Pair(path) = served.way {
+            self.0.rules.check_pair_head(path, judged)?;
+            return match self.who_asks(served.access, &head.headers).await {
+                Ok(principal) => self.answer_pair(path, head, body, principal).await,
+                Err(response) => Ok(response),
+            };
+        }
+        let verb = self.0.rules.check_head(judged)?;
+        let principal = match self.who_asks(served.access, &head.headers).await {
             Ok(principal) => principal,
-            Err(challenge) => return Ok(challenge),
+            Err(response) => return Ok(response),
         };
         let accepts = match verb {
             Verb::Post(accepts) => accepts,
@@ -198,30 +252,28 @@ impl Endpoint {
             .await
     }
 
-    /// What the request may do on this path.
-    fn allowed(&self, path: &str) -> &'static str {
-        match self.pair_path(path) {
-            Some(PairPath::Stream) => "GET",
-            None if self.0.rules.sessions => "GET, POST, DELETE",
-            Some(PairPath::Messages) | None => "POST",
-        }
-    }
-
+    /// Who asks; or what to answer, where nobody may or nobody is let in any more.
     async fn who_asks(
         &self,
+        access: Access,
         headers: &HeaderMap,
     ) -> Result<Option<Arc<Principal>>, Response<Body>> {
-        let Some(authorize) = &self.0.authorize else {
-            return Ok(None);
-        };
-        let proven = authorize.authorize(headers).await;
-        proven.map(Some).map_err(|c| respond::challenge(&c))
+        if self.0.closing.load(Ordering::Relaxed) {
+            return Err(respond::refusal(&Blame::Closing.into(), ""));
+        }
+        match (access, &self.0.authorize) {
+            (Access::Authorized, None) => Ok(None),
+            (Access::Authorized, Some(authorize)) => {
+                let proven = authorize.authorize(headers).await;
+                proven.map(Some).map_err(|c| respond::challenge(&c))
+            }
+        }
     }
 
     /// The body; inside, what to answer where there is none and nobody to blame.
     async fn read<B>(&self, body: B) -> Result<Result<Collected, Response<Body>>, Blame>
     where
-        B: HttpBody<Data = Bytes> + Unpin,
+        B: HttpBody<Data = Bytes>,
     {
         match collect(body, &self.0.rules.limits, &self.0.budget).await {
             Ok(body) => Ok(Ok(body)),

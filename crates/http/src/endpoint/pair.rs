@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Response, request};
 use http_body::Body as HttpBody;
 use polyport_proto::http::classify::refuse_malformed;
-use polyport_proto::http::{Head, PairPath, Refusal, SessionId};
+use polyport_proto::http::{PairPath, Refusal, SessionId};
 use polyport_proto::{Blame, Era, Peer, Principal};
 use polyport_rt::CancelReason;
 use polyport_wire::{Message, batch, sse};
@@ -48,42 +48,17 @@ impl Pair {
 }
 
 impl Endpoint {
-    /// Which of the two paths it is.
-    pub(super) fn pair_path(&self, path: &str) -> Option<PairPath> {
-        let (pair, path) = (
-            self.0.pair.as_ref()?,
-            path.strip_suffix('/').unwrap_or(path),
-        );
-        if path == self.0.path {
-            None
-        } else if path == pair.stream {
-            Some(PairPath::Stream)
-        } else if path == pair.messages {
-            Some(PairPath::Messages)
-        } else {
-            None
-        }
-    }
-
+    /// A request to one of the two paths whose head was let in.
     pub(super) async fn answer_pair<B>(
         &self,
         path: PairPath,
         head: &request::Parts,
         body: B,
+        principal: Option<Arc<Principal>>,
     ) -> Result<Response<Body>, Refusal>
     where
-        B: HttpBody<Data = Bytes> + Unpin,
+        B: HttpBody<Data = Bytes>,
     {
-        let judged = Head {
-            method: &head.method,
-            uri: &head.uri,
-            headers: &head.headers,
-        };
-        self.0.rules.check_pair_head(path, judged)?;
-        let principal = match self.who_asks(&head.headers).await {
-            Ok(principal) => principal,
-            Err(challenge) => return Ok(challenge),
-        };
         if path == PairPath::Stream {
             return self.open_pair(head.uri.path(), principal);
         }

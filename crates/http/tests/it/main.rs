@@ -1,15 +1,20 @@
 //! The HTTP edge without sockets where it can be, over loopback where it must.
 #![allow(clippy::unwrap_used)]
 
+mod abuse;
+mod apart;
 mod bodies;
 mod bounds;
 mod classify;
+mod cors;
 mod guards;
+mod heads;
 mod kept;
 mod leaving;
 mod life;
 mod listening;
 mod memory;
+mod mounted;
 mod pair;
 mod pair_rules;
 mod polling;

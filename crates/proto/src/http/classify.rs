@@ -1,7 +1,7 @@
 //! What an HTTP request to an MCP endpoint is: one pure function of its head, then one of head and body. Not the
 //! transport, not the session itself.
 
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use polyport_wire::{Kind, Malformed, Message, RequestId, batch};
 
 use super::guard::Guard;
@@ -23,6 +23,17 @@ pub struct Head<'a> {
     pub uri: &'a Uri,
     /// All headers.
     pub headers: &'a HeaderMap,
+}
+
+impl Head<'_> {
+    /// Bytes of the target and the headers, as HTTP/1.1 writes them.
+    fn length(&self) -> usize {
+        let target = self.uri.path_and_query().map_or(0, |t| t.as_str().len());
+        let authority = self.uri.authority().map_or(0, |a| a.as_str().len());
+        let line =
+            |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
+        target + authority + self.headers.iter().map(line).sum::<usize>()
+    }
 }
 
 /// What the head asks for.
@@ -111,7 +122,7 @@ impl Endpoint {
     /// # Errors
     /// The refusal to send.
     pub fn check_head(&self, head: Head<'_>) -> Result<Verb, Refusal> {
-        self.guard.check(head.uri, head.headers)?;
+        self.check_reach(head)?;
         match *head.method {
             Method::POST => {}
             Method::GET | Method::DELETE if !self.sessions => {
@@ -146,7 +157,7 @@ impl Endpoint {
     /// # Errors
     /// The refusal to send.
     pub fn check_pair_head(&self, path: PairPath, head: Head<'_>) -> Result<(), Refusal> {
-        self.guard.check(head.uri, head.headers)?;
+        self.check_reach(head)?;
         match (path, head.method) {
             (PairPath::Stream, &Method::GET) if Accepts::read(head.headers).sse => Ok(()),
             (PairPath::Stream, &Method::GET) => Err(Blame::NotAcceptable.into()),
@@ -159,6 +170,16 @@ impl Endpoint {
             }
             _ => Err(Blame::MethodNotAllowed.into()),
         }
+    }
+
+    /// Who reaches us, and with how much before the body.
+    fn check_reach(&self, head: Head<'_>) -> Result<(), Refusal> {
+        self.guard.check(head.uri, head.headers)?;
+        let limit = self.limits.head_bytes;
+        if head.length() > limit {
+            return Err(Blame::HeadTooLong { limit }.into());
+        }
+        Ok(())
     }
 
     fn check_length(&self, headers: &HeaderMap) -> Result<(), Refusal> {

@@ -64,6 +64,8 @@ fn each_blame_has_its_code_and_status() {
         (Blame::MethodNotAllowed, -32600, 405),
         (Blame::MediaType, -32600, 415),
         (Blame::NotAcceptable, -32600, 406),
+        (Blame::HeadTooLong { limit: 5 }, -32600, 431),
+        (Blame::Closing, -32600, 503),
     ];
     for (blame, code, status) in table {
         let error = blame.error();
@@ -76,6 +78,10 @@ fn each_blame_has_its_code_and_status() {
             error.message.len() > 15 && error.message.len() < 160,
             "{blame:?} says too little or too much: {}",
             error.message
+        );
+        assert!(
+            !error.message.contains("--"),
+            "{blame:?} names a flag, which a program made with the SDK does not have"
         );
     }
 }

@@ -7,6 +7,6 @@ mod read;
 
 pub use complete::{Completion, Template, complete, templates};
 pub use list::{Page, Resource, list};
-pub use read::{Body, Contents, read, is_there};
+pub use read::{Body, Contents, is_there, read};
 
 pub(super) use read::contents;

@@ -49,10 +49,7 @@ impl Views {
     /// Lets the server remember what its sessions said.
     pub(super) fn remember(server: Server) -> Server {
         server
-            .session(
-                |_cx| async { Ok(Session::default()) },
-                |_session| async {},
-            )
+            .session(|_cx| async { Ok(Session::default()) }, |_session| async {})
             .on_notice(|notice: &Notice| {
                 let session = notice.session.as_ref().filter(|_| notice.method == CHANGED);
                 if let Some(session) = session.and_then(|s| s.kept.get::<Session>()) {

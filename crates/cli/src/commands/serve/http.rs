@@ -67,7 +67,8 @@ impl Http {
 
     /// May other machines reach it?
     pub(super) fn is_public(&self) -> bool {
-        self.listen.is_some_and(|address| !address.ip().is_loopback())
+        self.listen
+            .is_some_and(|address| !address.ip().is_loopback())
     }
 
     /// An option that does nothing elsewhere, if one was given.

@@ -1,0 +1,79 @@
+//! What an endpoint answers on, as one table: no path is answered that does not stand here, with its methods and who may use it.
+
+use polyport_proto::http::PairPath;
+
+use crate::endpoint::Pair;
+
+/// A path that is answered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Served {
+    /// The path, without a slash at the end.
+    pub path: String,
+    /// The methods, as `Allow` names them.
+    pub methods: &'static str,
+    /// Who may use it.
+    pub access: Access,
+    pub(crate) way: Way,
+}
+
+/// What answers on a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Way {
+    /// Streamable HTTP.
+    Endpoint,
+    /// One half of HTTP with SSE.
+    Pair(PairPath),
+}
+
+/// Who may use a path, once `Host` and `Origin` are ours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Access {
+    /// Whom the endpoint's [`Authorize`](crate::Authorize) lets in. Without one: whoever reaches it.
+    Authorized,
+}
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct Routes(Vec<Served>);
+
+impl Routes {
+    /// A path stands there once: what comes first keeps it.
+    pub(crate) fn new(path: &str, sessions: bool, pair: Option<&Pair>) -> Self {
+        let serve = |path: &str, methods, way| Served {
+            path: path.to_owned(),
+            methods,
+            access: Access::Authorized,
+            way,
+        };
+        let methods = if sessions {
+            "GET, POST, DELETE"
+        } else {
+            "POST"
+        };
+        let pair = pair.into_iter().flat_map(|pair| {
+            [
+                serve(&pair.stream, "GET", Way::Pair(PairPath::Stream)),
+                serve(&pair.messages, "POST", Way::Pair(PairPath::Messages)),
+            ]
+        });
+        let mut all = vec![serve(path, methods, Way::Endpoint)];
+        for served in pair {
+            if !all.iter().any(|other| other.path == served.path) {
+                all.push(served);
+            }
+        }
+        Self(all)
+    }
+
+    pub(crate) fn all(&self) -> &[Served] {
+        &self.0
+    }
+
+    /// The entry of a path, with or without a slash at its end.
+    pub(crate) fn find(&self, path: &str) -> Option<&Served> {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        self.0.iter().find(|served| served.path == path)
+    }
+}
