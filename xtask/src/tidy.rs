@@ -12,6 +12,7 @@ mod paths;
 mod requirements;
 mod revisions;
 mod rules;
+mod secrets;
 mod trees;
 mod words;
 
@@ -92,6 +93,7 @@ const CHECKS: &[Check] = &[
     ("paths stay inside", paths::check),
     ("nothing is unfinished", words::check),
     ("knobs say their default", knobs::check),
+    ("secrets derive nothing", secrets::check),
     ("corpora are small", corpora::check),
 ];
 

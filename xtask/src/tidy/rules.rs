@@ -17,6 +17,7 @@ pub(super) struct Rules {
     pub(super) words: Words,
     pub(super) paths: Paths,
     pub(super) knobs: Knobs,
+    pub(super) secrets: Secrets,
     pub(super) corpora: Corpora,
 }
 
@@ -66,6 +67,12 @@ pub(super) struct Paths {
 pub(super) struct Knobs {
     pub(super) suffixes: Vec<String>,
     pub(super) crates: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Secrets {
+    pub(super) suffixes: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

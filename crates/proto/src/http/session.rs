@@ -1,19 +1,37 @@
 //! The legacy HTTP sessions of an endpoint: a bounded table that is told the time. Not what a session holds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
+use subtle::ConstantTimeEq;
 
 use crate::blame::Blame;
 use crate::envelope::Principal;
 use crate::limits::Limits;
 
 /// 128 random bits, as 32 hexadecimal digits on the wire. Knowing one is not enough: a session also has a principal.
-#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+///
+/// Ids are found by a keyed hash and compared in a time that says nothing of where they differ.
+#[derive(Clone, Copy)]
 pub struct SessionId([u8; 32]);
+
+impl PartialEq for SessionId {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for SessionId {}
+
+impl Hash for SessionId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl SessionId {
     /// The id made of these random bits.
@@ -91,6 +109,13 @@ struct Entry<S> {
 #[derive(Debug)]
 pub struct Sessions<S> {
     entries: HashMap<SessionId, Entry<S>>,
+    /// Every session that is not confirmed, oldest first; others may stand between them.
+    unconfirmed: VecDeque<SessionId>,
+    /// Every confirmed session, by when it was known to be used when it was put here; others may stand between them.
+    by_use: BTreeMap<(Duration, u64), SessionId>,
+    /// Tells apart what was put there at the same time.
+    next: u64,
+    by_principal: HashMap<Arc<Principal>, Vec<SessionId>>,
     max: usize,
     max_per_principal: usize,
     idle: Duration,
@@ -106,6 +131,10 @@ impl<S: Clone + Occupied> Sessions<S> {
     pub fn new(limits: &Limits) -> Self {
         Self {
             entries: HashMap::new(),
+            unconfirmed: VecDeque::new(),
+            by_use: BTreeMap::new(),
+            next: 0,
+            by_principal: HashMap::new(),
             max: limits.sessions,
             max_per_principal: limits.sessions_per_principal,
             idle: limits.session_idle,
@@ -142,21 +171,18 @@ impl<S: Clone + Occupied> Sessions<S> {
     ) -> Result<Vec<S>, Blame> {
         let mut gone = Vec::new();
         if self.entries.len() >= self.max {
-            self.note_occupied(now);
-            let victim = self
-                .oldest(|e| !e.initialized)
-                .or_else(|| self.oldest(|e| now.saturating_sub(e.used) > BUSY));
+            let victim = self.oldest_unconfirmed().or_else(|| self.longest_idle(now));
             gone.extend(victim.and_then(|id| self.remove(&id)));
             if gone.is_empty() {
                 return Err(Blame::TooManySessions);
             }
         }
         if let Some(principal) = &principal {
-            let same = |e: &Entry<S>| e.principal.as_ref() == Some(principal);
-            if self.entries.values().filter(|e| same(e)).count() >= self.max_per_principal {
-                gone.extend(self.oldest(same).and_then(|id| self.remove(&id)));
-            }
+            gone.extend(self.make_room_for(principal));
+            let own = self.by_principal.entry(principal.clone());
+            own.or_default().push(id);
         }
+        self.unconfirmed.push_back(id);
         self.entries.insert(
             id,
             Entry {
@@ -167,6 +193,7 @@ impl<S: Clone + Occupied> Sessions<S> {
                 initialized: false,
             },
         );
+        self.tidy();
         Ok(gone)
     }
 
@@ -181,12 +208,66 @@ impl<S: Clone + Occupied> Sessions<S> {
         }
     }
 
-    fn oldest(&self, which: impl Fn(&Entry<S>) -> bool) -> Option<SessionId> {
-        self.entries
-            .iter()
-            .filter(|(_, e)| which(e))
-            .min_by_key(|(_, e)| e.used)
-            .map(|(id, _)| *id)
+    fn oldest_unconfirmed(&mut self) -> Option<SessionId> {
+        loop {
+            let id = self.unconfirmed.pop_front()?;
+            if self.entries.get(&id).is_some_and(|e| !e.initialized) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// The session that is idle for longest, if for longer than a moment. One that was used since it was put in order is put
+    /// there again, and none is looked at twice in that moment; so what this costs is paid by the requests before it.
+    fn longest_idle(&mut self, now: Duration) -> Option<SessionId> {
+        while let Some(first) = self.by_use.first_entry() {
+            let (known, _) = *first.key();
+            if now.saturating_sub(known) <= BUSY {
+                return None;
+            }
+            let id = first.remove();
+            let Some(entry) = self.entries.get_mut(&id) else {
+                continue;
+            };
+            if entry.session.is_occupied() {
+                entry.used = now;
+            }
+            let used = entry.used;
+            if used == known {
+                return Some(id);
+            }
+            self.put_in_order(used, id);
+        }
+        None
+    }
+
+    fn put_in_order(&mut self, used: Duration, id: SessionId) {
+        self.by_use.insert((used, self.next), id);
+        self.next += 1;
+    }
+
+    /// Where a principal has as many sessions as it may, its longest idle one goes.
+    fn make_room_for(&mut self, principal: &Arc<Principal>) -> Option<S> {
+        let own = self.by_principal.get(principal)?;
+        if own.len() < self.max_per_principal {
+            return None;
+        }
+        let used = |id: &&SessionId| self.entries.get(*id).map(|entry| entry.used);
+        let oldest = own.iter().min_by_key(used).copied()?;
+        self.remove(&oldest)
+    }
+
+    /// Leaves out of the orders what is gone, when that is the most of them.
+    fn tidy(&mut self) {
+        let entries = &self.entries;
+        let most = 2 * entries.len() + 64;
+        if self.unconfirmed.len() > most {
+            self.unconfirmed
+                .retain(|id| entries.get(id).is_some_and(|entry| !entry.initialized));
+        }
+        if self.by_use.len() > most {
+            self.by_use.retain(|_, id| entries.contains_key(id));
+        }
     }
 
     /// The session of that id, if it is alive and the same principal asks. Keeps it alive.
@@ -210,14 +291,26 @@ impl<S: Clone + Occupied> Sessions<S> {
 
     /// Notes that `notifications/initialized` has come.
     pub fn set_initialized(&mut self, id: &SessionId) {
-        if let Some(entry) = self.entries.get_mut(id) {
-            entry.initialized = true;
-        }
+        let Some(entry) = self.entries.get_mut(id).filter(|e| !e.initialized) else {
+            return;
+        };
+        entry.initialized = true;
+        let used = entry.used;
+        self.put_in_order(used, *id);
     }
 
     /// Takes a session out, whoever asks; [`touch`](Self::touch) it first to know that it is theirs.
     pub fn remove(&mut self, id: &SessionId) -> Option<S> {
-        self.entries.remove(id).map(|e| e.session)
+        let entry = self.entries.remove(id)?;
+        if let Some(principal) = &entry.principal
+            && let Some(own) = self.by_principal.get_mut(principal)
+        {
+            own.retain(|other| other != id);
+            if own.is_empty() {
+                self.by_principal.remove(principal);
+            }
+        }
+        Some(entry.session)
     }
 
     /// Takes out those whose time is over.
@@ -233,12 +326,18 @@ impl<S: Clone + Occupied> Sessions<S> {
         let gone = over.iter().filter_map(|id| self.remove(id)).collect();
         if self.entries.capacity() > 64 && self.entries.len() < self.entries.capacity() / 8 {
             self.entries.shrink_to_fit();
+            self.unconfirmed.shrink_to_fit();
+            self.by_principal.shrink_to_fit();
         }
+        self.tidy();
         gone
     }
 
     /// Takes out all.
     pub fn drain(&mut self) -> Vec<S> {
+        self.unconfirmed.clear();
+        self.by_use.clear();
+        self.by_principal.clear();
         std::mem::take(&mut self.entries)
             .into_values()
             .map(|e| e.session)
@@ -256,143 +355,4 @@ impl<S> Entry<S> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    const S: fn(u64) -> Duration = Duration::from_secs;
-
-    /// A session by its number; those above 100 have something running.
-    impl Occupied for u32 {
-        fn is_occupied(&self) -> bool {
-            *self > 100
-        }
-    }
-
-    fn table(sessions: usize) -> Sessions<u32> {
-        Sessions::new(&Limits {
-            sessions,
-            sessions_per_principal: 2,
-            ..Limits::default()
-        })
-    }
-
-    fn id(n: u8) -> SessionId {
-        SessionId::new([n; 16])
-    }
-
-    fn principal(subject: &str) -> Arc<Principal> {
-        Arc::new(Principal {
-            issuer: "i".into(),
-            client: "c".into(),
-            subject: subject.into(),
-        })
-    }
-
-    #[test]
-    fn lifetimes() {
-        let mut t = table(10);
-        t.open(id(1), None, 1, S(0)).unwrap();
-        assert_eq!(t.touch(&id(1), None, S(59)), Some(1));
-        assert_eq!(t.touch(&id(1), None, S(60)), None, "never initialized");
-        t.open(id(2), None, 2, S(0)).unwrap();
-        t.set_initialized(&id(2));
-        assert_eq!(t.touch(&id(2), None, S(60)), Some(2));
-        assert_eq!(t.touch(&id(2), None, S(60 + 30 * 60)), None, "idle");
-        assert_eq!(t.expire(S(60 + 30 * 60)).len(), 2);
-        t.open(id(3), None, 3, S(0)).unwrap();
-        t.set_initialized(&id(3));
-        for hour in 0..48 {
-            let alive = t.touch(&id(3), None, S(hour * 1_799)).is_some();
-            assert_eq!(alive, hour * 1_799 < 24 * 3_600, "{hour}");
-        }
-    }
-
-    #[test]
-    fn a_session_is_its_principals() {
-        let mut t = table(10);
-        let (ada, bob) = (principal("ada"), principal("bob"));
-        t.open(id(1), Some(ada.clone()), 1, S(0)).unwrap();
-        assert_eq!(t.touch(&id(1), Some(&bob), S(1)), None);
-        assert_eq!(t.touch(&id(1), None, S(1)), None);
-        assert_eq!(t.touch(&id(1), Some(&ada), S(1)), Some(1));
-        t.open(id(2), Some(ada.clone()), 2, S(2)).unwrap();
-        assert_eq!(
-            t.open(id(3), Some(ada), 3, S(3)).unwrap(),
-            [1],
-            "the longest idle one of the same principal"
-        );
-        assert!(t.open(id(4), Some(bob), 4, S(3)).unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_full_table_prefers_the_busy() {
-        let mut t = table(2);
-        t.open(id(1), None, 1, S(0)).unwrap();
-        t.open(id(2), None, 2, S(1)).unwrap();
-        t.set_initialized(&id(1));
-        assert_eq!(
-            t.open(id(3), None, 3, S(2)).unwrap(),
-            [2],
-            "not initialized"
-        );
-        t.set_initialized(&id(3));
-        assert_eq!(
-            t.open(id(4), None, 4, S(3)).unwrap_err(),
-            Blame::TooManySessions
-        );
-        assert_eq!(
-            t.open(id(4), None, 4, S(62)).unwrap(),
-            [1],
-            "idle for a minute"
-        );
-        assert_eq!(t.len(), 2);
-    }
-
-    #[test]
-    fn what_runs_keeps_its_session() {
-        let mut t = table(2);
-        t.open(id(1), None, 101, S(0)).unwrap();
-        t.set_initialized(&id(1));
-        assert!(t.expire(S(3_600)).is_empty());
-        assert_eq!(t.touch(&id(1), None, S(7_200)), Some(101));
-        t.open(id(2), None, 2, S(7_210)).unwrap();
-        t.set_initialized(&id(2));
-        assert_eq!(t.open(id(3), None, 3, S(7_300)).unwrap(), [2]);
-        assert_eq!(
-            t.expire(S(24 * 3_600)).len(),
-            2,
-            "its life ends all the same"
-        );
-    }
-
-    #[test]
-    fn an_id_in_a_target() {
-        let id = "0123456789abcdef0123456789abcdef";
-        for (target, want) in [
-            (format!("/m?sessionId={id}"), Ok(())),
-            (format!("/m?a=b&sessionId={id}&c"), Ok(())),
-            ("/m".to_owned(), Err(Blame::PairMissing)),
-            ("/m?".to_owned(), Err(Blame::PairMissing)),
-            (format!("/m?sessionid={id}"), Err(Blame::PairMissing)),
-            ("/m?sessionId=".to_owned(), Err(Blame::PairUnknown)),
-            (format!("/m?sessionId={id}0"), Err(Blame::PairUnknown)),
-            (
-                format!("/m?sessionId={id}&sessionId={id}"),
-                Err(Blame::PairUnknown),
-            ),
-        ] {
-            let got = SessionId::in_query(&target.parse().unwrap());
-            assert_eq!(
-                got.map(|found| assert_eq!(found.as_str(), id)),
-                want,
-                "{target}"
-            );
-        }
-    }
-
-    #[test]
-    fn debug_shows_no_id() {
-        assert!(format!("{:?}", id(0xab)).len() < 24);
-    }
-}
+mod tests;
