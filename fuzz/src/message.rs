@@ -123,8 +123,13 @@ fn check_limits(frame: &Bytes, read: &Result<Message, Malformed>) {
             ..Limits::default()
         },
         Limits {
+            values: 5,
+            ..Limits::default()
+        },
+        Limits {
             depth: 0,
             elements: 0,
+            values: 0,
             batch: 0,
         },
     ] {

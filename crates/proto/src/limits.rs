@@ -9,7 +9,8 @@ pub struct Limits {
     /// Bytes of one message: a stdio line or an HTTP body. Defaults to 16 MiB. A longer HTTP body is refused with 413
     /// before it is read; a longer line is skipped and answered with one error that names the limit.
     pub message_bytes: usize,
-    /// Depth, elements per container and messages per batch. Defaults to 128, 100,000 and 100; beyond, the message is refused.
+    /// Depth, elements per container and in all, and messages per batch. Defaults to 128, 100,000, 1,000,000 and 100; beyond, the
+    /// message is refused.
     pub json: polyport_wire::Limits,
     /// Bytes of `clientInfo` and `capabilities` in a legacy `initialize`, which a session keeps. Defaults to 64 KiB; more is refused.
     pub client_facts_bytes: usize,

@@ -17,6 +17,10 @@ pub struct Limits {
     /// Elements of one array or members of one object. Defaults to 100,000; one more is refused
     /// ([`TooManyElements`](crate::MalformedKind::TooManyElements)).
     pub elements: usize,
+    /// Elements and members in one text, in all. Defaults to 1,000,000; one more is refused
+    /// ([`TooManyElements`](crate::MalformedKind::TooManyElements)). A value that is decoded without a type takes 70 bytes and
+    /// more where its text may take two.
+    pub values: usize,
     /// Messages in one batch. Defaults to 100; one more is refused
     /// ([`TooManyElements`](crate::MalformedKind::TooManyElements)).
     pub batch: usize,
@@ -32,6 +36,7 @@ impl Default for Limits {
         Self {
             depth: 128,
             elements: 100_000,
+            values: 1_000_000,
             batch: 100,
         }
     }

@@ -61,7 +61,7 @@ pub enum MalformedKind {
     NotUtf8,
     /// It nests deeper than [`Limits::depth`](crate::Limits::depth).
     TooDeep,
-    /// A container or the batch has more elements than [`Limits`](crate::Limits) allow, or the frame has
+    /// A container, the batch or all of it has more elements than [`Limits`](crate::Limits) allow, or the frame has
     /// four gigabytes or more.
     TooManyElements,
     /// It is JSON, but no object.
@@ -113,7 +113,7 @@ impl fmt::Display for MalformedKind {
             Self::NotJson => "is not valid JSON; send one JSON object",
             Self::NotUtf8 => "is not UTF-8; send JSON encoded as UTF-8",
             Self::TooDeep => "nests too deep; send flatter JSON",
-            Self::TooManyElements => "has too many elements in one place; send fewer",
+            Self::TooManyElements => "has too many elements; send fewer",
             Self::NotObject => "is not a JSON object; send one JSON-RPC object",
             Self::Batch => "is a batch, which is not accepted here; send one message at a time",
             Self::NoVersion => "lacks `\"jsonrpc\":\"2.0\"`; add it",

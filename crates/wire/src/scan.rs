@@ -22,6 +22,8 @@ pub(crate) struct Scanner<'a> {
     keys: Keys,
     /// Whether keys are compared at present.
     pub(crate) unique: bool,
+    /// Elements and members of the containers that are closed.
+    values: usize,
     /// The first bound that the text goes beyond, and where.
     pub(crate) excess: Option<(MalformedKind, usize)>,
     /// The first repeated key of the outermost object.
@@ -42,6 +44,7 @@ impl<'a> Scanner<'a> {
             },
             keys: Keys::new(),
             unique: false,
+            values: 0,
             excess: None,
             repeated: None,
             repeated_within: None,
@@ -119,6 +122,7 @@ impl<'a> Scanner<'a> {
                 _ => return Err(Bad(at)),
             }
         }
+        self.close(count, at);
         if self.unique {
             let repeated = self.keys.close(base, self.text);
             let first = if depth == 0 {
@@ -152,9 +156,19 @@ impl<'a> Scanner<'a> {
             at = space(self.text, element(self, at)?);
             match peek(self.text, at) {
                 Some(b',') => at = space(self.text, at + 1),
-                Some(b']') => return Ok(at + 1),
+                Some(b']') => break,
                 _ => return Err(Bad(at)),
             }
+        }
+        self.close(count, at);
+        Ok(at + 1)
+    }
+
+    /// Counts what stood in a container.
+    fn close(&mut self, count: usize, at: usize) {
+        self.values = self.values.saturating_add(count);
+        if self.values > self.limits.values {
+            self.note(MalformedKind::TooManyElements, at);
         }
     }
 

@@ -65,6 +65,7 @@ pub fn members<'a>(object: &'a str, mut on: impl FnMut(&str, &'a str)) {
     // Known text needs no bounds; the depth only decides how it is walked.
     let limits = Limits {
         elements: usize::MAX,
+        values: usize::MAX,
         ..Limits::default()
     };
     let mut scanner = Scanner::new(object.as_bytes(), &limits);

@@ -166,3 +166,33 @@ fn a_hundred_thousand_elements_may_stand_in_one_place() {
     let fault = request(format!(r#"{{"a":{}}}"#, array(100_001))).unwrap_err();
     assert_eq!((fault.kind, fault.id), (TooManyElements, Some(1.into())));
 }
+
+// req: V-403
+#[test]
+fn v_403_a_million_values_may_stand_in_one_text() {
+    assert_eq!(Limits::default().values, 1_000_000);
+    let within = |values| Limits {
+        values,
+        ..Limits::default()
+    };
+    for (text, values) in [
+        ("[1,2,3]", 3),
+        ("[[1],[2]]", 4),
+        (r#"{"a":{"b":[]}}"#, 2),
+        (r#"{"a":[{},{"b":[null]}]}"#, 5),
+    ] {
+        assert!(Raw::parse(text.into(), &within(values)).is_ok(), "{text}");
+        let fault = Raw::parse(text.into(), &within(values - 1)).unwrap_err();
+        assert_eq!(fault.kind, TooManyElements, "{text}");
+        // What is read by its own code counts like the rest.
+        for (params, more) in [("arguments", 6), ("_meta", 6)] {
+            let frame = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"params":{{"{params}":{{"x":{text}}}}},"method":"m"}}"#
+            );
+            let told = |values| Message::parse(frame.clone().into(), &within(values));
+            assert!(told(values + more).is_ok(), "{frame}");
+            let fault = told(values + more - 1).unwrap_err();
+            assert_eq!((fault.kind, fault.id), (TooManyElements, Some(1.into())));
+        }
+    }
+}
