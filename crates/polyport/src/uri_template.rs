@@ -65,13 +65,14 @@ impl UriTemplate {
                 Some(name) => (name, Part::Reserved),
                 None => (inside, Part::Simple),
             };
-            if name.is_empty()
-                || !name
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
-            {
+            // A dot in front would be another operator.
+            let is_word = |word: &str| {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                !word.is_empty() && word.chars().all(plain)
+            };
+            if !name.split('.').all(is_word) {
                 return Err(bad(
-                    "a variable is {name} or {+name}, of letters, digits, _ and .",
+                    "a variable is {name} or {+name}, of letters, digits, _ and . between them",
                 ));
             }
             if !matches!(parts.last(), None | Some(Part::Literal(_))) {

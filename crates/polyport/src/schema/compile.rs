@@ -327,6 +327,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Copies the rules of the target into each alias, so that checking follows no chain.
+    /// Each alias becomes a copy of what it stands for. A chain is walked once, from its beginning to what is settled already.
     fn resolve_aliases(&mut self) {
         let aliases: HashMap<usize, (NodeId, Null)> = self
             .aliases
@@ -334,29 +335,38 @@ impl<'s> Compiler<'s> {
             .map(|alias| (alias.node.0, (alias.target, alias.null)))
             .collect();
         let all_known = self.covers;
+        // Those that are settled, and whether each leads into a circle.
+        let mut settled: HashMap<usize, bool> = HashMap::new();
         for start in aliases.keys() {
             let mut chain = Vec::new();
             let mut at = *start;
-            while let Some((target, null)) = aliases.get(&at)
-                && chain.len() < aliases.len()
-            {
-                chain.push(*null);
+            let circular = loop {
+                if let Some(circular) = settled.get(&at) {
+                    break *circular;
+                }
+                let Some((target, null)) = aliases.get(&at) else {
+                    break false;
+                };
+                if chain.len() == aliases.len() {
+                    break true;
+                }
+                chain.push((at, *null));
                 at = target.0;
-            }
-            // The end is never an alias itself, so the order in which aliases are settled does not matter. References in a
-            // circle have no end: they say nothing, and the full validator has its own view of them.
-            let circular = aliases.contains_key(&at);
+            };
+            // References in a circle have no end: they say nothing, and the full validator has its own view of them.
             self.covers &= !circular;
-            let end = if circular {
+            let mut node = if circular {
                 Node::of(Types::NONE)
             } else {
                 self.nodes[at].clone()
             };
-            self.nodes[*start] = chain.into_iter().rev().fold(end, |node, null| {
+            for (alias, null) in chain.into_iter().rev() {
                 // Without rules a node is either `false` or unknown.
                 let known = node.types != Types::NONE || (all_known && !circular);
-                with_null(node, null, known)
-            });
+                node = with_null(node, null, known);
+                self.nodes[alias] = node.clone();
+                settled.insert(alias, circular);
+            }
         }
     }
 }

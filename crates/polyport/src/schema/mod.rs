@@ -7,6 +7,7 @@
 //! it up front doubles start-up time and idle memory; where it does not, at construction.
 
 mod compile;
+mod effort;
 mod fast;
 mod keywords;
 mod message;
@@ -65,7 +66,7 @@ impl Validator {
     /// # Errors
     ///
     /// When the root is neither an object nor a boolean, when the schema breaks the rules of its dialect, when it nests
-    /// deeper than 100 levels, and when a reference leads outside the schema or nowhere.
+    /// deeper than 100 levels or holds more than 5,000 objects, and when a reference leads outside the schema or nowhere.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
             return Err(SchemaError::new(
@@ -77,6 +78,12 @@ impl Validator {
             return Err(SchemaError::new(
                 "",
                 format!("nests deeper than {MAX_SCHEMA_DEPTH} levels"),
+            ));
+        }
+        if parts(schema) > MAX_SCHEMA_PARTS {
+            return Err(SchemaError::new(
+                "",
+                format!("has more than {MAX_SCHEMA_PARTS} parts"),
             ));
         }
         let compiled = compile::compile(schema);
@@ -97,7 +104,8 @@ impl Validator {
     /// # Errors
     ///
     /// When the text is not JSON, or does not fit the schema. Text with more than 200,000 values fits only a schema that
-    /// the subset understands: the full validator needs a parsed copy, many times the size of the text.
+    /// the subset understands: the full validator needs a parsed copy, many times the size of the text. Nor does text for which
+    /// that validator would need more than 4,000,000 steps, or very much stack, as where definitions double at each level.
     pub fn check(&self, json_text: &str) -> Result<(), Invalid> {
         if self
             .0
@@ -150,7 +158,7 @@ pub struct Invalid {
     pub violations: Vec<Violation>,
     /// Whether more was wrong than `violations` says.
     pub more: bool,
-    /// Whether it is not known that anything is wrong: there are too many values to tell.
+    /// Whether it is not known that anything is wrong: there are too many values to tell, or too many ways.
     pub undecided: bool,
 }
 
@@ -250,6 +258,18 @@ fn depth(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
+
+/// Objects in a schema, which are at least as many as its parts.
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(parts).sum(),
+        Value::Object(fields) => 1 + fields.values().map(parts).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// A tool's schema is for a model to read, and has tens of parts.
+const MAX_SCHEMA_PARTS: usize = 5_000;
 
 /// Below the 128 levels that the JSON parser takes, so that the text of a schema can always be read back.
 const MAX_SCHEMA_DEPTH: usize = 100;

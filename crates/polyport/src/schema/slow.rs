@@ -7,19 +7,22 @@ use jsonschema::{PatternOptions, ReferencingError, ValidationError};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::effort::{Effort, Run};
 use super::words::{cut, shown};
 use super::{Invalid, SchemaError, Violation, message};
 
 /// A schema and its compiled validator.
 pub(super) struct Slow {
     validator: jsonschema::Validator,
-    schema: Value,
+    effort: Effort,
     /// Whether errors may carry copies of the arguments: one for each branch that was tried, at each depth.
     branches: bool,
 }
 
 impl Slow {
     pub(super) fn build(schema: Value) -> Result<Self, SchemaError> {
+        let effort = Effort::of(schema);
+        let schema = effort.schema();
         let built = jsonschema::options()
             .offline()
             .should_validate_formats(false)
@@ -28,14 +31,14 @@ impl Slow {
                     .size_limit(PATTERN_SIZE)
                     .dfa_size_limit(PATTERN_SIZE),
             )
-            .build(&schema);
+            .build(schema);
         match built {
             Ok(validator) => Ok(Self {
                 validator,
-                branches: has_branches(&schema),
-                schema,
+                branches: has_branches(schema),
+                effort,
             }),
-            Err(error) => Err(schema_error(&error, &schema)),
+            Err(error) => Err(schema_error(&error, schema)),
         }
     }
 
@@ -54,10 +57,23 @@ impl Slow {
             }
         }
         let arguments: Value = serde_json::from_str(text).map_err(unread)?;
+        let size = Size::of(&arguments);
+        if self.effort.is_involved(size.depth)
+            && self.effort.count(&arguments, Run::Verdict) > MAX_STEPS
+        {
+            let invalid = Invalid::whole(
+                "do not fit the input schema, or it takes too long to tell; nest them less deep"
+                    .to_owned(),
+            );
+            return Err(Invalid {
+                undecided: true,
+                ..invalid
+            });
+        }
         if self.validator.is_valid(&arguments) {
             return Ok(());
         }
-        Err(self.explain(&arguments))
+        Err(self.explain(&arguments, size))
     }
 
     /// Where the text breaks which rules, as pointers into it and into the schema.
@@ -72,27 +88,34 @@ impl Slow {
                 cut(error.schema_path().as_str()),
             )
         };
-        if self.can_gather(Size::of(&value)) {
+        let steps = self.effort.count(&value, Run::Errors);
+        if steps <= MAX_EXPLAINING && self.can_gather(Size::of(&value)) {
             let errors = self.validator.iter_errors(&value);
             return errors.take(message::MAX_VIOLATIONS).map(place).collect();
         }
-        let first = (!self.branches).then(|| self.validator.validate(&value).err());
-        first.flatten().map(place).into_iter().collect()
+        if self.branches || steps > MAX_STEPS {
+            return Vec::new();
+        }
+        let first = self.validator.validate(&value).err();
+        first.map(place).into_iter().collect()
     }
 
     /// The validator gathers every error before it hands out the first, so it may only gather where they cannot be many.
-    fn explain(&self, arguments: &Value) -> Invalid {
-        if self.can_gather(Size::of(arguments)) {
+    fn explain(&self, arguments: &Value, size: Size) -> Invalid {
+        let steps = self.effort.count(arguments, Run::Errors);
+        if steps <= MAX_EXPLAINING && self.can_gather(size) {
             return message::invalid(
                 self.validator.iter_errors(arguments),
-                &self.schema,
+                self.effort.schema(),
                 arguments,
             );
         }
-        if !self.branches
+        if steps <= MAX_STEPS
+            && !self.branches
             && let Err(first) = self.validator.validate(arguments)
         {
-            let mut invalid = message::invalid(std::iter::once(first), &self.schema, arguments);
+            let schema = self.effort.schema();
+            let mut invalid = message::invalid(std::iter::once(first), schema, arguments);
             invalid.more = true;
             return invalid;
         }
@@ -102,11 +125,8 @@ impl Slow {
     /// Looks at the properties that are small enough together; what is wrong is most often among them, beside one large
     /// text or list.
     fn explain_small_part(&self, arguments: &Value) -> Invalid {
-        let whole = || {
-            Invalid::whole("do not fit the input schema, and are too large to say where".to_owned())
-        };
         let Some(fields) = arguments.as_object() else {
-            return whole();
+            return unplaced("are too large");
         };
         let mut size = Size::LEAF;
         let (mut small, mut large) = (Map::new(), Vec::new());
@@ -120,6 +140,9 @@ impl Slow {
             }
         }
         let small = Value::Object(small);
+        if self.effort.count(&small, Run::Errors) > MAX_EXPLAINING {
+            return unplaced("nest too deep");
+        }
         // Of the object itself, only what does not depend on the properties that were left out.
         let holds = |error: &ValidationError<'_>| match error.kind() {
             _ if !error.instance_path().is_empty() => true,
@@ -135,13 +158,13 @@ impl Slow {
             .filter(|error| holds(error))
             .collect();
         if !errors.is_empty() {
-            let mut invalid = message::invalid(errors.into_iter(), &self.schema, &small);
+            let mut invalid = message::invalid(errors.into_iter(), self.effort.schema(), &small);
             invalid.more = true;
             return invalid;
         }
         match large.as_slice() {
             [name] => message::too_large(name),
-            _ => whole(),
+            _ => unplaced("are too large"),
         }
     }
 
@@ -254,6 +277,13 @@ impl<'de> Visitor<'de> for CountVisitor {
     }
 }
 
+/// Refuses without a place.
+fn unplaced(why: &str) -> Invalid {
+    Invalid::whole(format!(
+        "do not fit the input schema, and {why} to say where"
+    ))
+}
+
 fn has_branches(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(has_branches),
@@ -354,6 +384,12 @@ fn find_reference(
 /// A parsed value takes 72 bytes where the text may take two, and a key another 100, so this bounds the parsed copy to
 /// about 40 MiB beside the text of its strings.
 const MAX_VALUES: usize = 200_000;
+
+/// Parts of a schema that are held against parts of the arguments in one check: about a second.
+const MAX_STEPS: usize = 4_000_000;
+
+/// Such steps where every error is gathered.
+const MAX_EXPLAINING: usize = 20_000;
 
 /// Values among which every error is gathered; an error takes some 400 bytes, and one value may lack many properties.
 const MAX_EXPLAINED: usize = 2_000;

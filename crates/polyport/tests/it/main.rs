@@ -7,6 +7,8 @@ mod conforms;
 mod handles;
 mod kinds;
 mod life;
+mod heavy;
+mod hostile;
 mod lists;
 #[cfg(feature = "macros")]
 mod macros;
