@@ -1,7 +1,10 @@
 //! GET streams of a session: each message goes to exactly one of them, or waits until there is one.
 
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
+use http_body::Body as _;
 use polyport_http::Endpoint;
 use polyport_proto::{Level, Limits};
 use polyport_testkit::handlers::Puppet;
@@ -283,10 +286,23 @@ async fn a_stream_that_is_closed_before_it_was_read_loses_nothing() {
     drop(teller.get(&id).await);
     teller.tell(3);
     drop(teller.get(&id).await);
+    // One that was given something and has not read it hands it on.
+    let mut body = teller.get(&id).await.body;
+    for has_some in [true, false] {
+        let mut cx = Context::from_waker(Waker::noop());
+        let polled = Pin::new(&mut body).poll_frame(&mut cx);
+        assert_eq!(polled.is_ready(), has_some);
+        if has_some {
+            teller.tell(4);
+        }
+    }
+    drop(body);
+    teller.tell(5);
     let mut stream = teller.get(&id).await;
-    for n in 0..4 {
+    for n in 4..6 {
         assert_eq!(next(&mut stream).await, n);
     }
+    assert!(stream.is_silent().await);
 }
 
 // req: P-SESSION

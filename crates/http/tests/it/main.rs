@@ -24,6 +24,7 @@ mod replay;
 mod reported;
 mod sessions;
 mod sockets;
+mod storms;
 mod streams;
 
 use std::time::Duration;

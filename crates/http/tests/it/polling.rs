@@ -64,6 +64,26 @@ async fn d_31_a_call_may_be_released_again_and_again() {
 
 // req: D-31
 #[tokio::test(start_paused = true)]
+async fn d_31_a_release_is_for_the_connection_of_its_time() {
+    let endpoint = endpoint();
+    let session = open_in(&endpoint, "2025-11-25").await;
+    let id = [("mcp-session-id", session.as_str())];
+    let tool = "progress then releases then slow";
+    let mut dead = stream(&endpoint, "POST", &id, &call_with_token(1, tool)).await;
+    assert!(dead.next().await.is_some());
+    // The client of a connection that is dead, and not known to be so, comes back by itself meanwhile.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let headers = [id[0], ("last-event-id", "1-0")];
+    let got = send(&endpoint, "GET", &[PLAIN, &headers].concat(), "").await;
+    assert!(
+        got.sse().iter().all(|event| event.retry.is_none()),
+        "{got:?}"
+    );
+    assert_eq!(got.events().last().unwrap()["result"]["tool"], tool);
+}
+
+// req: D-31
+#[tokio::test(start_paused = true)]
 async fn d_31_elsewhere_nothing_is_released() {
     let endpoint = endpoint();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
