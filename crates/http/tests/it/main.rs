@@ -25,6 +25,7 @@ mod reported;
 mod sessions;
 mod sockets;
 mod storms;
+mod state;
 mod streams;
 
 use std::time::Duration;
