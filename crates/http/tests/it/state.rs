@@ -47,8 +47,10 @@ impl Handler for Keeper {
 
 fn keeper(limits: Limits, sessions: bool) -> (Keeper, Endpoint) {
     let keeper = Keeper::default();
-    let mut config = Config::default();
-    config.sessions = sessions;
+    let config = Config {
+        sessions,
+        ..Config::default()
+    };
     let service = Service::new(keeper.clone()).limits(limits);
     (keeper, Endpoint::new(service, config))
 }
