@@ -24,6 +24,6 @@ mod store;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::Body;
-pub use endpoint::{Config, Endpoint, Pair};
-pub use routes::{Access, Served};
+pub use endpoint::{Config, Endpoint};
+pub use routes::{Access, Pair, Served};
 pub use serve::{Bound, ListenError, bind};

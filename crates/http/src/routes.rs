@@ -2,8 +2,6 @@
 
 use polyport_proto::http::PairPath;
 
-use crate::endpoint::Pair;
-
 /// A path that is answered.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -75,5 +73,33 @@ impl Routes {
     pub(crate) fn find(&self, path: &str) -> Option<&Served> {
         let path = path.strip_suffix('/').unwrap_or(path);
         self.0.iter().find(|served| served.path == path)
+    }
+}
+
+/// The two paths of HTTP with SSE. One that is the endpoint's own is the endpoint's.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Where a client opens the stream. Defaults to `/sse`.
+    pub stream: String,
+    /// Where it posts its messages. Defaults to `/messages`.
+    pub messages: String,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self {
+            stream: "/sse".to_owned(),
+            messages: "/messages".to_owned(),
+        }
+    }
+}
+
+impl Pair {
+    pub(crate) fn trimmed(self) -> Self {
+        let trim = |path: String| path.trim_end_matches('/').to_owned();
+        Self {
+            stream: trim(self.stream),
+            messages: trim(self.messages),
+        }
     }
 }

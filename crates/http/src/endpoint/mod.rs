@@ -26,7 +26,7 @@ use crate::cors;
 use crate::exchange::{Answer, Exchange};
 use crate::reader::{First, Reader};
 use crate::respond;
-use crate::routes::{Access, Routes, Served, Way};
+use crate::routes::{Access, Pair, Routes, Served, Way};
 use crate::store::Store;
 use session::Session;
 
@@ -35,8 +35,6 @@ mod pair;
 mod session;
 mod streams;
 mod take;
-
-pub use pair::Pair;
 
 /// How an endpoint is reached.
 #[derive(Clone)]

@@ -19,34 +19,6 @@ use crate::body::{Body, OnClose};
 use crate::reader::Reader;
 use crate::respond;
 
-/// The two paths of HTTP with SSE. One that is the endpoint's own is the endpoint's.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// Where a client opens the stream. Defaults to `/sse`.
-    pub stream: String,
-    /// Where it posts its messages. Defaults to `/messages`.
-    pub messages: String,
-}
-
-impl Default for Pair {
-    fn default() -> Self {
-        Self {
-            stream: "/sse".to_owned(),
-            messages: "/messages".to_owned(),
-        }
-    }
-}
-
-impl Pair {
-    pub(super) fn trimmed(self) -> Self {
-        let trim = |path: String| path.trim_end_matches('/').to_owned();
-        Self {
-            stream: trim(self.stream),
-            messages: trim(self.messages),
-        }
-    }
-}
-
 impl Endpoint {
     /// A request to one of the two paths whose head was let in.
     pub(super) async fn answer_pair<B>(

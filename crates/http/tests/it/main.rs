@@ -24,8 +24,8 @@ mod replay;
 mod reported;
 mod sessions;
 mod sockets;
-mod storms;
 mod state;
+mod storms;
 mod streams;
 
 use std::time::Duration;

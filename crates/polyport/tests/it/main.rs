@@ -5,10 +5,10 @@ mod blocking;
 mod changes;
 mod conforms;
 mod handles;
-mod kinds;
-mod life;
 mod heavy;
 mod hostile;
+mod kinds;
+mod life;
 mod lists;
 #[cfg(feature = "macros")]
 mod macros;
