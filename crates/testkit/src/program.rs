@@ -228,6 +228,19 @@ impl Program {
         crate::sockets::listening(self.pid)
     }
 
+    /// The most resident memory that it has had, in bytes.
+    ///
+    /// # Panics
+    /// `/proc` cannot be read.
+    pub fn peak_memory(&self) -> usize {
+        let path = format!("/proc/{}/status", self.pid.as_raw_nonzero());
+        let status = std::fs::read_to_string(path).expect("the program runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        let kib = kib.and_then(|kib| kib.trim().parse::<usize>().ok());
+        kib.expect("the system says so") << 10
+    }
+
     /// Sends a signal.
     ///
     /// # Panics

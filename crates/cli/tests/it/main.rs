@@ -12,6 +12,7 @@ mod ends;
 mod folder;
 mod listening;
 mod log;
+mod memory;
 mod readme;
 mod schemas;
 mod start_up;

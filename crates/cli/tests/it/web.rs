@@ -54,7 +54,7 @@ pub(crate) fn end(mut stream: TcpStream) -> (u16, String) {
     (status.unwrap_or(0), text)
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
     }})

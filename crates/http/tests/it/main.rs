@@ -7,6 +7,7 @@ mod bodies;
 mod bounds;
 mod classify;
 mod cors;
+mod disagree;
 mod guards;
 mod heads;
 mod kept;

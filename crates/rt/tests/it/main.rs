@@ -7,6 +7,7 @@ mod changes;
 mod faults;
 mod journal;
 mod layers;
+mod hostile;
 mod legacy;
 mod life;
 mod modern;

@@ -200,3 +200,22 @@ proptest! {
         prop_assert_eq!(read(29, chunks), expected);
     }
 }
+
+// req: V-405
+#[test]
+fn v_405_what_has_no_newline_is_not_kept() {
+    const LIMIT: usize = 1 << 20;
+    let piece = vec![b'x'; 64 << 10];
+    let mut lines = Lines::new(LIMIT);
+    let (mut told, mut most) = (Vec::new(), 0);
+    for _ in 0..(256 << 20) / piece.len() {
+        lines.buffer().extend_from_slice(&piece);
+        most = most.max(lines.buffer().capacity());
+        told.extend(std::iter::from_fn(|| lines.next_line()));
+    }
+    assert_eq!(told, [Line::TooLong { limit: LIMIT }], "once");
+    assert!(most <= 3 * LIMIT, "{most} bytes were held");
+    lines.buffer().extend_from_slice(b"x\n{}\n");
+    assert_eq!(lines.next_line(), Some(frame("{}")));
+    assert!(lines.buffer().capacity() < LIMIT);
+}
