@@ -1,4 +1,8 @@
-//! What the measuring programs share: the paths that are counted, and the committed figures. Measures nothing itself.
+//! What the measuring programs share: the paths that are counted, the committed figures, a client that can be abused, and clients
+//! that look for each other's secrets. Measures nothing itself.
 
 pub mod figures;
+pub mod isolation;
 pub mod paths;
+pub mod rng;
+pub mod wire;

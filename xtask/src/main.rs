@@ -10,6 +10,7 @@ mod ci;
 mod conformance;
 mod fuzz;
 mod icount;
+mod isolation;
 mod lexer;
 mod mcp;
 mod newcomer;
@@ -70,6 +71,12 @@ const VERBS: &[Verb] = &[
         usage: "soak [--minutes N] [--seed N] [--as-is]",
         about: "hostile clients for minutes; nothing may grow or hang",
         run: soak::run,
+    },
+    Verb {
+        name: "isolation",
+        usage: "isolation [--minutes N] [--seed N]",
+        about: "a hundred clients; no byte of one may reach another",
+        run: isolation::run,
     },
     Verb {
         name: "icount",

@@ -8,11 +8,11 @@ use polyport::serde_json::{self, Value, json};
 
 use crate::ordinary::{Place, exchange, foreign, messages, within};
 use crate::record::Record;
-use crate::rng::Rng;
-use crate::wire::{Length, Wire, head, post};
 use crate::words::{
     CLOCK, INITIALIZE_ABLE, INITIALIZED, LISTEN, OURS, able_call, call, listen, modern_headers,
 };
+use polyport_bench::rng::Rng;
+use polyport_bench::wire::{Length, Wire, head, post};
 
 /// In which way a client is asked, or hears of changes.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ impl Asked {
                     self.subscribe_in(&mut wire, &session).await?;
                 }
                 let headers = [("Host", "localhost"), ("Mcp-Session-Id", session.as_str())];
-                let farewell = crate::wire::request("DELETE", "/mcp", &headers, "");
+                let farewell = polyport_bench::wire::request("DELETE", "/mcp", &headers, "");
                 let mut other = within("connecting", Wire::connect(self.place.port)).await?;
                 let gone = exchange(&mut other, &farewell, "the farewell").await?;
                 if gone.status != 204 {

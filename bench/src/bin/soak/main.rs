@@ -15,10 +15,8 @@ mod foes;
 mod lines;
 mod ordinary;
 mod record;
-mod rng;
 mod server;
 mod verdict;
-mod wire;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -33,8 +31,9 @@ use asking::{Asked, Manner};
 use foes::{Foe, flood};
 use lines::Pipe;
 use ordinary::{Ordinary, Place, still_answers};
+use polyport_bench::rng::Rng;
+use polyport_bench::wire;
 use record::Record;
-use rng::Rng;
 use server::{Reading, Server, Workplace, free_port};
 
 /// Hostile clients of each HTTP server.

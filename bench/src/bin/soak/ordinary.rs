@@ -8,11 +8,11 @@ use polyport::Stop;
 use polyport::serde_json::{self, Value, json};
 
 use crate::record::Record;
-use crate::rng::Rng;
-use crate::wire::{Answer, Wire, post};
 use crate::words::{
     INITIALIZE, INITIALIZED, OURS, THEIRS, call, call_with_progress, modern_call, modern_headers,
 };
+use polyport_bench::rng::Rng;
+use polyport_bench::wire::{Answer, Wire, post};
 
 /// No answer may come later.
 pub(crate) const LATEST: Duration = Duration::from_secs(5);
@@ -195,7 +195,7 @@ impl Ordinary {
         }
         if let Some(session) = session {
             let headers = [("Host", "localhost"), ("Mcp-Session-Id", session.as_str())];
-            let farewell = crate::wire::request("DELETE", "/mcp", &headers, "");
+            let farewell = polyport_bench::wire::request("DELETE", "/mcp", &headers, "");
             let gone = exchange(&mut wire, &farewell, "the farewell").await?;
             if gone.status != 204 {
                 return Err(format!("the farewell is answered {}", gone.status));

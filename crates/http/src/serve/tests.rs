@@ -144,7 +144,9 @@ mod http2 {
     }
 
     /// The next frame: kind, flags, stream, payload. None: the connection has ended.
-    async fn read(reader: &mut tokio::io::ReadHalf<DuplexStream>) -> Option<(u8, u8, u32, Vec<u8>)> {
+    async fn read(
+        reader: &mut tokio::io::ReadHalf<DuplexStream>,
+    ) -> Option<(u8, u8, u32, Vec<u8>)> {
         let mut head = [0; 9];
         reader.read_exact(&mut head).await.ok()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);

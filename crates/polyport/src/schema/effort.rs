@@ -1,6 +1,7 @@
 //! How much the full validator would do for some arguments. It has no bound of its own: it follows a definition that is reached
 //! in two ways twice, so that thirty definitions, or thirty levels of arguments, take a billion steps. Counts, checks nothing.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
@@ -209,8 +210,7 @@ impl<'s> Survey<'s> {
                 }
                 Applied::Fields(parts) => visit.meet(parts, Meets::Inside),
                 Applied::Names(part) | Applied::Items(part) => visit.meet([part], Meets::Inside),
-                Applied::Unknown => visit.sum = usize::MAX,
-                Applied::Nothing => {}
+                Applied::Unknown | Applied::Nothing => {}
             }
         }
         // What is popped first is what the validator compiles first.
@@ -310,7 +310,9 @@ impl<'e> Counter<'e> {
         let (mut rest, mut sum) = (Vec::new(), 1);
         for (keyword, value) in schema.as_object().into_iter().flatten() {
             let applied = Applied::by(&self.effort.schema, keyword, value);
-            if !meet(applied, instance, &mut rest) {
+            // A reference that is not understood holds up no verdict; what it says is not worded.
+            let is_told = !matches!(applied, Applied::Unknown) || self.run == Run::Verdict;
+            if !is_told || !meet(applied, instance, &mut rest) {
                 sum = usize::MAX;
             }
         }
@@ -323,7 +325,7 @@ impl<'e> Counter<'e> {
     }
 }
 
-/// Adds the pairs to which a keyword leads; false: there is no telling, or too many.
+/// Adds the pairs to which a keyword leads; false: there are too many.
 fn meet<'e, 'v>(applied: Applied<'e>, instance: &'v Value, pairs: &mut Vec<Pair<'e, 'v>>) -> bool {
     match (applied, instance) {
         (Applied::Here(parts), _) => {
@@ -350,7 +352,6 @@ fn meet<'e, 'v>(applied: Applied<'e>, instance: &'v Value, pairs: &mut Vec<Pair<
         (Applied::Items(part), Value::Array(items)) => {
             pairs.extend(items.iter().map(|item| (part, item, 1)));
         }
-        (Applied::Unknown, _) => return false,
         _ => {}
     }
     true
@@ -364,10 +365,35 @@ fn targets<'s>(root: &'s Value, reference: &str) -> Vec<&'s Value> {
         Some(name) => named(root, &["$id", "id"], name),
     };
     if fragment.is_empty() || fragment.starts_with('/') {
-        let inside = resources.iter().map(|resource| resource.pointer(fragment));
+        let pointer = decoded(fragment);
+        let inside = resources.iter().map(|resource| resource.pointer(&pointer));
         return inside.flatten().collect();
     }
     named(root, &["$anchor", "$dynamicAnchor"], fragment)
+}
+
+/// A fragment without its percent triplets.
+fn decoded(fragment: &str) -> Cow<'_, str> {
+    if !fragment.contains('%') {
+        return Cow::Borrowed(fragment);
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let triplet = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        match triplet.filter(|_| *byte == b'%') {
+            Some(value) => {
+                bytes.push(value);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// All parts of a schema of which one of these keywords ends in a name.

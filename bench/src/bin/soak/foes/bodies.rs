@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use super::Foe;
-use crate::wire::{head, post};
 use crate::words::{META, modern_call, modern_headers};
+use polyport_bench::wire::{head, post};
 
 /// Texts that are refused, or at least not understood.
 const TEXTS: &[&[u8]] = &[
@@ -48,7 +48,7 @@ const TEXTS: &[&[u8]] = &[
 ];
 
 /// Any text out of the table, or one that is made: deep, long, wide, doubled. Never one that is answered with a result.
-pub(crate) fn bad(rng: &mut crate::rng::Rng) -> Vec<u8> {
+pub(crate) fn bad(rng: &mut polyport_bench::rng::Rng) -> Vec<u8> {
     let call = |arguments: &str| {
         let call = modern_call("1", "echo", arguments, "");
         call.into_bytes()

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Foe;
-use crate::wire::{head, request};
 use crate::words::INITIALIZE;
+use polyport_bench::wire::{head, request};
 
 type Header = (&'static str, &'static str);
 

@@ -17,8 +17,8 @@ use polyport::Stop;
 
 use crate::ordinary::Place;
 use crate::record::Record;
-use crate::rng::Rng;
-use crate::wire::{Answer, Wire};
+use polyport_bench::rng::Rng;
+use polyport_bench::wire::{Answer, Wire};
 
 pub(crate) use bodies::bad;
 pub(crate) use sessions::flood;

@@ -7,8 +7,8 @@ use polyport::serde_json::{Value, json};
 use super::Foe;
 use super::sessions::{initialized, open};
 use crate::ordinary::messages;
-use crate::wire::{Wire, head, post, request};
 use crate::words::{INITIALIZE_ABLE, LISTEN, able_call, call, listen, modern_headers};
+use polyport_bench::wire::{Wire, head, post, request};
 
 async fn session(foe: &mut Foe) -> io::Result<(Wire, Option<String>)> {
     let mut wire = foe.connect().await?;
@@ -158,7 +158,7 @@ pub(super) async fn resume(foe: &mut Foe) -> io::Result<()> {
     let (_wire, Some(session)) = session(foe).await? else {
         return Ok(());
     };
-    let number = foe.rng.next().to_string();
+    let number = foe.rng.number().to_string();
     let id = *foe
         .rng
         .pick(&["0-0", "0-1", "1-0", "1-99", "theirs", "-", "../1", "00-0"]);

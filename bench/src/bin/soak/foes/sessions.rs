@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Foe;
-use crate::wire::{Wire, post, request};
 use crate::words::{INITIALIZE, INITIALIZE_BATCHES, INITIALIZED, call};
+use polyport_bench::wire::{Wire, post, request};
 
 /// Sessions that one flood opens: more than a server keeps (`Limits::sessions` is 10,000).
 const FLOOD: usize = 12_000;
@@ -84,7 +84,7 @@ pub(super) async fn open_and_end(foe: &mut Foe) -> io::Result<()> {
 pub(super) async fn unknown(foe: &mut Foe) -> io::Result<()> {
     let mut wire = foe.connect().await?;
     let guess = match foe.rng.within(0, 4) {
-        0 => format!("{:016x}{:016x}", foe.rng.next(), foe.rng.next()),
+        0 => format!("{:016x}{:016x}", foe.rng.number(), foe.rng.number()),
         1 => "0".repeat(foe.rng.within(1, 4_000)),
         2 => "../../etc/passwd".to_owned(),
         _ => "*".to_owned(),

@@ -13,7 +13,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub struct Wire {
     stream: TcpStream,
     /// Read and not used.
     buffer: Vec<u8>,
@@ -21,20 +21,25 @@ pub(crate) struct Wire {
 
 /// A whole response.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) session: Option<String>,
-    pub(crate) body: Vec<u8>,
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// `Mcp-Session-Id`.
+    pub session: Option<String>,
+    /// The body, without its framing.
+    pub body: Vec<u8>,
     /// The body is a stream of events.
-    pub(crate) events: bool,
+    pub events: bool,
     /// The server ends the connection.
-    pub(crate) closes: bool,
+    pub closes: bool,
 }
 
 /// How long the body of a response is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Length {
+pub enum Length {
+    /// So many bytes.
     Known(usize),
+    /// Chunks, until an empty one.
     Chunks,
 }
 
@@ -43,7 +48,11 @@ fn bad(what: &str) -> io::Error {
 }
 
 impl Wire {
-    pub(crate) async fn connect(port: u16) -> io::Result<Self> {
+    /// Connects to a port of this machine.
+    ///
+    /// # Errors
+    /// Nobody listens, or nobody accepts in time.
+    pub async fn connect(port: u16) -> io::Result<Self> {
         let connecting = TcpStream::connect(("127.0.0.1", port));
         let stream = tokio::time::timeout(CONNECT, connecting)
             .await
@@ -55,22 +64,32 @@ impl Wire {
         })
     }
 
-    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Sends bytes as they are.
+    ///
+    /// # Errors
+    /// The server takes nothing more.
+    pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes).await
     }
 
     /// Leaves with a reset instead of a farewell.
-    pub(crate) fn reset(self) {
+    pub fn reset(self) {
         let _ = self.stream.set_zero_linger();
     }
 
     /// Reads something; none at the end.
-    pub(crate) async fn some(&mut self) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub async fn some(&mut self) -> io::Result<usize> {
         self.stream.read_buf(&mut self.buffer).await
     }
 
     /// Reads to the end, keeps nothing; gives back how much it was.
-    pub(crate) async fn drain(&mut self) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub async fn drain(&mut self) -> io::Result<usize> {
         let mut sum = std::mem::take(&mut self.buffer).len();
         loop {
             self.buffer.clear();
@@ -82,7 +101,10 @@ impl Wire {
     }
 
     /// Reads one response.
-    pub(crate) async fn answer(&mut self) -> io::Result<Answer> {
+    ///
+    /// # Errors
+    /// What comes is none, or the connection ends before it.
+    pub async fn answer(&mut self) -> io::Result<Answer> {
         let (mut answer, body) = self.head().await?;
         answer.body = match body {
             Length::Known(length) => self.exactly(length).await?,
@@ -92,7 +114,10 @@ impl Wire {
     }
 
     /// Reads the head of a response; its body is still to come.
-    pub(crate) async fn head(&mut self) -> io::Result<(Answer, Length)> {
+    ///
+    /// # Errors
+    /// What comes is none, or the connection ends before it.
+    pub async fn head(&mut self) -> io::Result<(Answer, Length)> {
         let head = loop {
             let head = self.until(b"\r\n\r\n").await?;
             // An interim response only says that the rest may come.
@@ -145,7 +170,10 @@ impl Wire {
     }
 
     /// One chunk of a body; none: it has ended.
-    pub(crate) async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// What comes is none, or the connection ends before it.
+    pub async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let line = self.until(b"\r\n").await?;
         let size = std::str::from_utf8(&line[..line.len() - 2]).unwrap_or_default();
         let size = usize::from_str_radix(size, 16).map_err(|_| bad("a chunk without a size"))?;
@@ -193,7 +221,7 @@ impl Wire {
 }
 
 /// A POST of a message, as an ordinary client sends it, with more headers.
-pub(crate) fn post(headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
+pub fn post(headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
     let plain = [
         ("Host", "127.0.0.1"),
         ("Content-Type", "application/json"),
@@ -203,7 +231,7 @@ pub(crate) fn post(headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> 
 }
 
 /// Any request, as the headers say; the length is added.
-pub(crate) fn request(
+pub fn request(
     method: &str,
     target: &str,
     headers: &[(&str, &str)],
@@ -217,7 +245,7 @@ pub(crate) fn request(
 }
 
 /// Only the head, without a length.
-pub(crate) fn head(method: &str, target: &str, headers: &[(&str, &str)]) -> String {
+pub fn head(method: &str, target: &str, headers: &[(&str, &str)]) -> String {
     let mut text = format!("{method} {target} HTTP/1.1\r\n");
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
