@@ -309,7 +309,7 @@ impl Play {
     /// Those whose number is even wait no more.
     fn forget(&mut self, told: bool) {
         let mut cancels = Vec::new();
-        let unwanted = |asker: &u32| asker % 2 == 0;
+        let unwanted = |asker: &u32| asker.is_multiple_of(2);
         self.peer.forget(
             unwanted,
             |_| told,

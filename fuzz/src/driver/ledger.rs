@@ -87,10 +87,9 @@ impl Ledger {
                     doubtful: false,
                 };
                 let id = message.take_id().expect("a request has an id");
-                if self.running.contains_key(&id) {
-                    *self.errors.entry(None).or_default() += 1;
-                } else {
-                    self.running.insert(id, running);
+                match self.running.entry(id) {
+                    Entry::Occupied(_) => *self.errors.entry(None).or_default() += 1,
+                    Entry::Vacant(place) => _ = place.insert(running),
                 }
             }
             Kind::Notification if message.method() == "notifications/cancelled" => {

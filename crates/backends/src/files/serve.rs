@@ -69,7 +69,7 @@ pub fn extend(server: Server, folders: Folders, access: Access, roots: Roots) ->
             .add_template(listed)
             .completer(paths(&views, template.uri_template));
     }
-    let watch = Watch::new(folders.clone(), server.handle().downgrade());
+    let watch = Watch::new(folders, server.handle().downgrade());
     let files = Files(views, watch.clone());
     server.watcher(watch).resource_source(files)
 }

@@ -372,7 +372,7 @@ fn hear(shared: &Shared, event: notify::Result<Event>) {
             return shared.change(|todo| todo.rescan = true);
         }
     };
-    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| names::is_ours(name));
+    let is_ours = |path: &PathBuf| path.file_name().is_some_and(names::is_ours);
     let paths: Vec<_> = event.paths.iter().filter(|path| !is_ours(path)).collect();
     let listed = matches!(
         event.kind,
