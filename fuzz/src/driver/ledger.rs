@@ -1,5 +1,6 @@
 //! What is owed on a connection, from what was said on it: a second opinion on the driver that knows no handler and no time.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
