@@ -91,7 +91,7 @@ fn d_36_faults_at_start_are_exit_2_and_a_sentence() {
         &["srve", "notes"],
         &["notes"],
         &["demo"],
-        &["serve", "demo", "--listen", "0", "--sse-path", "mcp"],
+        &["serve", "demo", "--listen", "0", "--sse", "mcp"],
         &["serve", "demo", "--listen", "0", "--messages-path", "/sse/"],
     ];
     golden("errors.txt", &all(&place, lines));

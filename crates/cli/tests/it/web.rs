@@ -158,7 +158,7 @@ fn older_clients_find_their_transport() {
                 "notes",
                 "--listen",
                 "0",
-                "--sse-path",
+                "--sse",
                 "a/b",
                 "--messages-path",
                 "/a/c",

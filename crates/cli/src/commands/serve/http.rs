@@ -33,12 +33,9 @@ pub(super) struct Http {
     /// Sessions for legacy clients
     #[arg(long, value_enum, default_value_t = OnOff::On, value_name = "on|off", hide_possible_values = true)]
     sessions: OnOff,
-    /// HTTP with SSE beside it, for older clients
-    #[arg(long, value_enum, default_value_t = OnOff::On, value_name = "on|off", hide_possible_values = true)]
-    sse: OnOff,
-    /// Path of its event stream
-    #[arg(long, default_value = DEFAULT_SSE_PATH, value_name = "PATH", value_parser = path)]
-    sse_path: String,
+    /// Path of HTTP with SSE, for older clients
+    #[arg(long, default_value = DEFAULT_SSE_PATH, value_name = "PATH|off", value_parser = sse)]
+    sse: Sse,
     /// Path of its messages
     #[arg(long, default_value = DEFAULT_MESSAGES_PATH, value_name = "PATH", value_parser = path)]
     messages_path: String,
@@ -59,6 +56,10 @@ enum OnOff {
     Off,
 }
 
+/// The path of an event stream; none: there is none.
+#[derive(Clone, Debug)]
+struct Sse(Option<String>);
+
 impl Http {
     /// Has an address been named?
     pub(super) fn is_named(&self) -> bool {
@@ -76,8 +77,7 @@ impl Http {
         let given = [
             ("--path", self.path != DEFAULT_PATH),
             ("--sessions", self.sessions == OnOff::Off),
-            ("--sse", self.sse == OnOff::Off),
-            ("--sse-path", self.sse_path != DEFAULT_SSE_PATH),
+            ("--sse", self.sse.0.as_deref() != Some(DEFAULT_SSE_PATH)),
             (
                 "--messages-path",
                 self.messages_path != DEFAULT_MESSAGES_PATH,
@@ -117,12 +117,13 @@ impl Http {
 
     /// The paths of HTTP with SSE. Without sessions it is not served, whatever is said of it.
     fn pair(&self) -> Result<Option<Pair>, Failure> {
-        if self.sse == OnOff::Off || self.sessions == OnOff::Off {
+        let sessions = self.sessions == OnOff::On;
+        let Some(stream) = self.sse.0.as_ref().filter(|_| sessions) else {
             return Ok(None);
-        }
+        };
         let named = [
             ("--path", &self.path),
-            ("--sse-path", &self.sse_path),
+            ("--sse", stream),
             ("--messages-path", &self.messages_path),
         ];
         for (i, (flag, path)) in named.iter().enumerate() {
@@ -134,7 +135,7 @@ impl Http {
             }
         }
         Ok(Some(Pair {
-            stream: self.sse_path.clone(),
+            stream: stream.clone(),
             messages: self.messages_path.clone(),
         }))
     }
@@ -258,6 +259,13 @@ fn path(text: &str) -> Result<String, String> {
         Ok(format!("/{}", text.trim_matches('/')))
     } else {
         Err("a path is made of letters, digits and signs such as / - _".to_owned())
+    }
+}
+
+fn sse(text: &str) -> Result<Sse, String> {
+    match text {
+        "off" => Ok(Sse(None)),
+        text => path(text).map(|path| Sse(Some(path))),
     }
 }
 
