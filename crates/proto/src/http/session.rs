@@ -324,12 +324,12 @@ impl<S: Clone + Occupied> Sessions<S> {
             .map(|(id, _)| *id)
             .collect();
         let gone = over.iter().filter_map(|id| self.remove(id)).collect();
+        self.tidy();
         if self.entries.capacity() > 64 && self.entries.len() < self.entries.capacity() / 8 {
             self.entries.shrink_to_fit();
             self.unconfirmed.shrink_to_fit();
             self.by_principal.shrink_to_fit();
         }
-        self.tidy();
         gone
     }
 
