@@ -15,7 +15,7 @@ pub(crate) struct Log {
     /// Least severe level: error, warn, info, debug or trace
     #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "LEVEL", hide_possible_values = true)]
     log_level: Severity,
-    /// Arguments whose values may stand in it, such as path or read_text_file.path (repeatable)
+    /// Log the values of these arguments, too: path, read_text_file.path
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     log_params: Vec<String>,
 }
