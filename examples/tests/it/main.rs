@@ -128,7 +128,7 @@ fn harbour_moors_ships() {
                     "ship": {"type": "string", "description": "Name of the ship.", "minLength": 1, "maxLength": 40},
                     "berth": {
                         "description": "Where it wants to lie; anywhere if left out.",
-                        "type": ["integer", "null"], "format": "uint8", "minimum": 1, "maximum": 3,
+                        "type": ["integer", "null"], "minimum": 1, "maximum": 3,
                     },
                 },
                 "required": ["ship"],
