@@ -2,26 +2,39 @@
 //! said of itself: see [`Remembered`](crate::Remembered).
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Values of one session. All its calls share them, and its end empties it for good.
+/// Values of one session. All its calls share them, and its end empties it for good. Most sessions keep nothing, and pay no room
+/// for it.
 #[derive(Default)]
 pub struct Kept(Mutex<State>);
 
 #[derive(Default)]
-struct State {
-    over: bool,
-    values: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    ends: Vec<Box<dyn FnOnce() + Send>>,
+enum State {
+    #[default]
+    Empty,
+    Values(Vec<Value>),
+    Over,
+}
+
+/// A value, and what is done with it at the end.
+struct Value {
+    kind: TypeId,
+    value: Arc<dyn Any + Send + Sync>,
+    end: Box<dyn FnOnce() + Send>,
 }
 
 impl Kept {
     /// The value of that type; none: nobody keeps one, or the session is over.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let value = self.lock().values.get(&TypeId::of::<T>()).cloned()?;
-        value.downcast().ok()
+        let state = self.lock();
+        let State::Values(values) = &*state else {
+            return None;
+        };
+        // The one that came last has the place of its type.
+        let found = values.iter().rev().find(|v| v.kind == TypeId::of::<T>())?;
+        found.value.clone().downcast().ok()
     }
 
     /// Keeps a value in the place of its type. `at_end` gets it once: when the session ends, or at once where it is over.
@@ -32,30 +45,35 @@ impl Kept {
     ) {
         let value = Arc::new(value);
         let mut state = self.lock();
-        if state.over {
+        if matches!(*state, State::Over) {
             drop(state);
             return at_end(value);
         }
-        state.values.insert(TypeId::of::<T>(), value.clone());
-        state.ends.push(Box::new(move || at_end(value)));
+        let kept = Value {
+            kind: TypeId::of::<T>(),
+            value: value.clone(),
+            end: Box::new(move || at_end(value)),
+        };
+        match &mut *state {
+            State::Values(values) => values.push(kept),
+            state => *state = State::Values(vec![kept]),
+        }
     }
 
     /// Is the session over?
     pub fn is_over(&self) -> bool {
-        self.lock().over
+        matches!(*self.lock(), State::Over)
     }
 
     /// Ends the session: what came last is ended first. Saying it again changes nothing.
     pub fn end(&self) {
-        let mut state = self.lock();
-        state.over = true;
-        let (values, ends) = (
-            std::mem::take(&mut state.values),
-            std::mem::take(&mut state.ends),
-        );
-        drop(state);
-        drop(values);
-        ends.into_iter().rev().for_each(|end| end());
+        let state = std::mem::replace(&mut *self.lock(), State::Over);
+        if let State::Values(values) = state {
+            for Value { value, end, .. } in values.into_iter().rev() {
+                drop(value);
+                end();
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -71,7 +89,11 @@ impl Drop for Kept {
 
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kept({} values)", self.lock().values.len())
+        let count = match &*self.lock() {
+            State::Values(values) => values.len(),
+            State::Empty | State::Over => 0,
+        };
+        write!(f, "Kept({count} values)")
     }
 }
 
