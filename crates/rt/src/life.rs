@@ -61,6 +61,11 @@ impl Started {
         if *self.life.serving() > 1 {
             return;
         }
+        // What runs to its end whoever waits for it has as long as calls have.
+        let steps = tokio::time::timeout(self.limits.drain, crate::shield::idle());
+        if steps.await.is_err() {
+            tracing::error!("steps that were to run to their end were cut off");
+        }
         let limit = self.limits.shutdown;
         match bounded(self.handler.clone().shutdown_dyn(), limit).await {
             Ok(()) => {}
