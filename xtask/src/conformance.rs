@@ -20,8 +20,8 @@ use crate::run::{self, Group};
 use crate::tally::{Outcome, Tally};
 use crate::tree;
 
-/// The revisions that the suite has server scenarios for and that the server speaks over HTTP in full.
-const REVISIONS: &[&str] = &["2025-06-18", "2025-11-25", "2026-07-28"];
+/// The revisions that the suite has server scenarios for and that begin with Streamable HTTP.
+const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 const PACKAGE: &str = "polyport-conformance";
 const SERVER: &str = "conformance-server";
