@@ -46,8 +46,10 @@ pub(crate) fn ensure(root: &Path) -> Result<PathBuf, Lack> {
     )))
 }
 
-/// `npm ci` of the folder `from` (package.json and its lock) into `to`, once per lock. Scripts of packages do not run.
+/// `npm ci` of the folder `from` (package.json and its lock) into `to`, once per lock. Scripts of packages do not run. Another
+/// of our commands that installs at the same time is waited for.
 pub(crate) fn install(from: &Path, to: &Path, log: &Path) -> Result<(), Lack> {
+    let _one_at_a_time = lock(to).map_err(Lack::Failed)?;
     let copy =
         |name: &str| tree::copy_if_changed(&from.join(name), &to.join(name)).map_err(Lack::Failed);
     let is_new = copy("package.json")? | copy("package-lock.json")?;
@@ -72,6 +74,14 @@ pub(crate) fn install(from: &Path, to: &Path, log: &Path) -> Result<(), Lack> {
         return Err(Lack::Failed(finished.complaint("npm ci")));
     }
     tree::write(&done, b"").map_err(Lack::Failed)
+}
+
+/// Held until the file is dropped.
+fn lock(to: &Path) -> Result<fs::File, String> {
+    let path = to.with_extension("lock");
+    tree::write(&path, b"")?;
+    let file = fs::File::open(&path).and_then(|file| file.lock().map(|()| file));
+    file.map_err(|error| format!("cannot lock {}: {error}", path.display()))
 }
 
 fn is_new_enough(node: &Path) -> bool {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::node::{self, Lack};
 use crate::run;
 use crate::tally::{Outcome, Tally};
 use crate::tree;
@@ -26,6 +27,22 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     drive(arguments, &root).unwrap_or_else(Outcome::Broken)
 }
 
+/// The search path, with our Node in front: the peers then need none of their own. None: they find out what is missing.
+fn with_node(root: &std::path::Path) -> Result<Option<std::ffi::OsString>, String> {
+    let node = match node::ensure(root) {
+        Ok(node) => node,
+        Err(Lack::Missing(_)) => return Ok(None),
+        Err(Lack::Failed(reason)) => return Err(reason),
+    };
+    let Some(folder) = node.parent().filter(|folder| folder.is_absolute()) else {
+        return Ok(None);
+    };
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
+    let joined = std::env::join_paths(all).map_err(|error| error.to_string())?;
+    Ok(Some(joined))
+}
+
 fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String> {
     // Whoever judges is judged first: it has to refuse what it should.
     let mut check = run::command("python3", root);
@@ -46,6 +63,9 @@ fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String
     command.arg(run::target(root).join("debug/polyport"));
     command.args(["--peers-dir", ".peers", "--matrix", "peers/matrix.toml"]);
     command.args(arguments).env("PYTHONUNBUFFERED", "1");
+    if let Some(path) = with_node(root)? {
+        command.env("PATH", path);
+    }
     let finished = run::logged(&mut command, &root.join("target/ci/peers.log"), RUN)?;
     println!("{}", finished.tail(60));
     match Tally::from_last_line(&finished.output, "peers") {
