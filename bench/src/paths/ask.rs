@@ -21,6 +21,8 @@ pub(super) enum Era {
 pub(super) enum Ask {
     /// A text of so many bytes comes back.
     Echo(usize),
+    /// The same of a server that asks questions in other tools, by a client that hears of changes.
+    EchoBeside(usize),
     /// A structured result.
     Add,
     /// The same with layers around it that have nothing to do with the call.
@@ -46,6 +48,13 @@ struct Add {
     b: f64,
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "polyport::serde")]
+#[schemars(crate = "polyport::schemars")]
+struct Sure {
+    sure: bool,
+}
+
 #[derive(Serialize, JsonSchema)]
 #[serde(crate = "polyport::serde")]
 #[schemars(crate = "polyport::schemars")]
@@ -55,15 +64,27 @@ struct Sum {
 
 const OPENING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"count","version":"1.0.0"}}}"#;
 const OPENED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const NOTES: &str = "notes://today";
 const META: &str = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"count","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 impl Era {
     /// What goes before the first request.
-    pub(super) fn opening(self) -> &'static [&'static str] {
-        match self {
-            Self::Legacy => &[OPENING, OPENED],
-            Self::Modern => &[],
+    pub(super) fn opening(self, ask: Ask) -> Vec<String> {
+        let mut opening = match self {
+            Self::Legacy => vec![OPENING.to_owned(), OPENED.to_owned()],
+            Self::Modern => Vec::new(),
+        };
+        if let Ask::EchoBeside(_) = ask {
+            let (method, params) = match self {
+                Self::Legacy => ("resources/subscribe", format!(r#""uri":"{NOTES}""#)),
+                Self::Modern => (
+                    "subscriptions/listen",
+                    format!(r#""notifications":{{"resourceSubscriptions":["{NOTES}"]}}{META}"#),
+                ),
+            };
+            opening.push(request(1, method, &params));
         }
+        opening
     }
 
     /// What every request carries besides its own.
@@ -94,6 +115,14 @@ impl Ask {
                 Ok(e.text)
             });
         }
+        if let Self::EchoBeside(_) = self {
+            server = server
+                .tool("clean", "Asks first.", |cx, (): ()| async move {
+                    let Sure { sure } = cx.elicit("sure", "All of it?").await?;
+                    Ok(sure.to_string())
+                })
+                .resource(NOTES, "Today", |_cx| async { Ok("nothing yet".to_owned()) });
+        }
         if self == Self::AddWithin {
             let timeout = Timeout::new(Duration::from_secs(30)).without_method("tools/call");
             server = server.layer(Trace::new()).layer(timeout);
@@ -111,7 +140,7 @@ impl Ask {
     /// The tool that is called.
     pub(super) fn tool(self) -> Option<&'static str> {
         match self {
-            Self::Echo(_) => Some("echo"),
+            Self::Echo(_) | Self::EchoBeside(_) => Some("echo"),
             Self::Add | Self::AddWithin | Self::BadArguments => Some("add"),
             Self::List => None,
         }
@@ -121,7 +150,7 @@ impl Ask {
     pub(super) fn message(self, era: Era) -> String {
         let meta = era.meta();
         let params = match self {
-            Self::Echo(bytes) => {
+            Self::Echo(bytes) | Self::EchoBeside(bytes) => {
                 let text = "x".repeat(bytes);
                 format!(r#""name":"echo","arguments":{{"text":"{text}"}}{meta}"#)
             }
@@ -131,9 +160,12 @@ impl Ask {
             Self::BadArguments => format!(r#""name":"add","arguments":{{"a":2,"b":"3"}}{meta}"#),
             Self::List => meta.trim_start_matches(',').to_owned(),
         };
-        let method = self.method();
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{{params}}}}}"#)
+        request(7, self.method(), &params)
     }
+}
+
+fn request(id: u32, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }
 
 /// A tools/call of exactly so many bytes.

@@ -18,8 +18,8 @@ pub(super) async fn run(era: Era, ask: Ask, rounds: u32, keep: bool) -> Given {
     match era {
         Era::Legacy => {
             let mut session = None;
-            for message in era.opening() {
-                let mut opening = post((*message).to_owned());
+            for message in era.opening(ask) {
+                let mut opening = post(message);
                 if let Some(session) = &session {
                     opening.headers_mut().insert(SESSION, Clone::clone(session));
                 }

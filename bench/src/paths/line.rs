@@ -66,7 +66,7 @@ impl AsyncWrite for Sink {
 
 /// Asks so many times.
 pub(super) async fn run(era: Era, ask: Ask, rounds: u32, keep: bool) -> Given {
-    let opening: String = era.opening().iter().map(|m| format!("{m}\n")).collect();
+    let opening: String = era.opening(ask).iter().map(|m| format!("{m}\n")).collect();
     let mut feed = Feed {
         line: (ask.message(era) + "\n").into(),
         now: opening.into(),

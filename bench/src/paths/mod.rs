@@ -47,6 +47,11 @@ pub const PATHS: &[Path] = &[
         Work::Line(Era::Legacy, Ask::Echo(100)),
     ),
     path(
+        "stdio-legacy-echo-100-beside",
+        SMALL,
+        Work::Line(Era::Legacy, Ask::EchoBeside(100)),
+    ),
+    path(
         "stdio-legacy-echo-64k",
         LARGE,
         Work::Line(Era::Legacy, Ask::Echo(64 << 10)),
@@ -66,6 +71,11 @@ pub const PATHS: &[Path] = &[
         "stdio-modern-echo-100",
         SMALL,
         Work::Line(Era::Modern, Ask::Echo(100)),
+    ),
+    path(
+        "stdio-modern-echo-100-beside",
+        SMALL,
+        Work::Line(Era::Modern, Ask::EchoBeside(100)),
     ),
     path(
         "stdio-modern-echo-64k",
@@ -94,6 +104,11 @@ pub const PATHS: &[Path] = &[
         Work::Http(Era::Legacy, Ask::Echo(100)),
     ),
     path(
+        "http-session-echo-100-beside",
+        SMALL,
+        Work::Http(Era::Legacy, Ask::EchoBeside(100)),
+    ),
+    path(
         "http-session-echo-64k",
         LARGE,
         Work::Http(Era::Legacy, Ask::Echo(64 << 10)),
@@ -115,6 +130,13 @@ pub const PATHS: &[Path] = &[
         SMALL,
         Work::Http(Era::Modern, Ask::BadArguments),
     ),
+];
+
+/// Paths that may not cost more than others, by what is beside the call: questions and subscriptions.
+pub const AS_CHEAP: &[(&str, &str)] = &[
+    ("stdio-legacy-echo-100-beside", "stdio-legacy-echo-100"),
+    ("stdio-modern-echo-100-beside", "stdio-modern-echo-100"),
+    ("http-session-echo-100-beside", "http-session-echo-100"),
 ];
 
 /// What a run gave back, so that nothing of it can be left out.
@@ -178,7 +200,9 @@ mod tests {
                 continue;
             };
             let holds = match ask {
-                Ask::Echo(bytes) => text.len() > bytes && text.contains(&"x".repeat(bytes)),
+                Ask::Echo(bytes) | Ask::EchoBeside(bytes) => {
+                    text.len() > bytes && text.contains(&"x".repeat(bytes))
+                }
                 Ask::Add | Ask::AddWithin => text.contains("\"sum\":5"),
                 Ask::BadArguments => text.contains("\"isError\":true"),
                 Ask::List => text.matches("\"inputSchema\"").count() == 50,

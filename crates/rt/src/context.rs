@@ -141,6 +141,8 @@ struct Inner {
     asked: Notify,
     /// The call's future is gone.
     settled: AtomicBool,
+    /// Somebody waits for that, or has done so.
+    watched: AtomicBool,
 }
 
 impl Context {
@@ -161,6 +163,7 @@ impl Context {
             asking: AtomicBool::new(false),
             asked: Notify::new(),
             settled: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
         };
         Self(Arc::new(inner))
     }
@@ -442,11 +445,15 @@ impl Context {
         if self.is_asking() {
             self.end_round();
         }
-        self.0.cancelled.notify_waiters();
+        if self.0.watched.load(Ordering::SeqCst) {
+            self.0.cancelled.notify_waiters();
+        }
     }
 
     /// Waits until the call is no longer wanted, or its future is gone.
     pub(crate) async fn ended(&self) {
+        // Before it is asked whether the future is gone: one of the two sees what the other has said.
+        self.0.watched.store(true, Ordering::SeqCst);
         loop {
             let notified = self.0.cancelled.notified();
             if self.is_cancelled() || self.is_settled() {

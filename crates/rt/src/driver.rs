@@ -144,7 +144,13 @@ impl Driver<'_> {
             while left > 0 {
                 self.outbox.filled().await;
                 let ended = |item: &Item| matches!(item, Item::Done(context, ..) if cut.iter().any(|c| c.is(context)));
-                left -= self.outbox.take().iter().filter(|item| ended(item)).count();
+                left -= self
+                    .outbox
+                    .take()
+                    .unwrap_or_default()
+                    .iter()
+                    .filter(|item| ended(item))
+                    .count();
             }
         };
         // A call that does not end in its grace is dropped, and says so at once.
@@ -324,7 +330,9 @@ impl Driver<'_> {
 
     fn handle_outbox(&mut self) {
         // Taken out first: who stops waiting after that wakes us again.
-        let items = self.outbox.take();
+        let Some(items) = self.outbox.take() else {
+            return;
+        };
         self.forget_questions();
         for item in items {
             match item {
@@ -454,7 +462,7 @@ impl Driver<'_> {
         if self.out.len() == start {
             return;
         }
-        if self.out[start..].contains(&b'\n') {
+        if splice::spans_lines(&self.out[start..]) {
             let text =
                 String::from_utf8(self.out.split_off(start)).expect("messages are JSON text");
             splice::squeeze(&text, &mut self.out);

@@ -76,15 +76,15 @@ impl Outbox {
         let _ = self.listener.set(listener);
     }
 
-    /// Takes out all that waits.
-    pub fn take(&self) -> VecDeque<Item> {
+    /// Takes out all that waits. None: nobody has alerted it since the last time.
+    pub fn take(&self) -> Option<VecDeque<Item>> {
         if !self.filled.load(Ordering::Acquire) {
-            return VecDeque::new();
+            return None;
         }
         let mut queue = self.lock();
         self.filled.store(false, Ordering::Release);
         queue.bytes = 0;
-        std::mem::take(&mut queue.items)
+        Some(std::mem::take(&mut queue.items))
     }
 
     /// Waits until there is something.

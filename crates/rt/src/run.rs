@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use polyport_proto::{Outcome, RpcError};
+use polyport_proto::Outcome;
 use polyport_wire::Member;
 
 use crate::context::{Call, Context};
@@ -38,10 +38,16 @@ pub fn begin(service: &Service, call: Call) -> Begun {
     let context = call.context.clone();
     let entry = Entry::open(&context);
     service.counters.begun();
-    let outcome = match begin_guarded(service, call) {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(future)) => return Begun::Pending(Running { future, entry }),
-        Err(error) => Outcome::Failed(error),
+    let outcome = match guard(service, call) {
+        Ok(mut future) => {
+            // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
+            let mut cx = TaskContext::from_waker(Waker::noop());
+            match Pin::new(&mut future).poll(&mut cx) {
+                Poll::Ready(outcome) => service.seal(&context, outcome),
+                Poll::Pending => return Begun::Pending(Running { future, entry }),
+            }
+        }
+        Err(outcome) => outcome,
     };
     close(service, &context, entry, Some(&outcome));
     Begun::Ready(outcome)
@@ -56,11 +62,15 @@ fn close(service: &Service, context: &Context, entry: Option<Entry>, outcome: Op
     }
 }
 
-/// The call polled once: its outcome, or the rest of it. An error: what the client brought back is not of this call.
-fn begin_guarded(service: &Service, call: Call) -> Result<Result<Outcome, Guarded>, RpcError> {
+/// The future of a call.
+///
+/// # Errors
+/// There is none: the handler panicked, or what the client brought back is not of this call.
+#[inline]
+fn guard(service: &Service, call: Call) -> Result<Guarded, Outcome> {
     let params = &call.params;
     if params.has(Member::RequestState) || params.has(Member::InputResponses) {
-        service.resume(&call)?;
+        service.resume(&call).map_err(Outcome::Failed)?;
     }
     let context = call.context.clone();
     let handler = Arc::clone(&service.handler);
@@ -71,22 +81,16 @@ fn begin_guarded(service: &Service, call: Call) -> Result<Result<Outcome, Guarde
             Arc::clone(&handler).call_dyn(call)
         }
     }));
-    let mut future = match begun {
-        Ok(future) => Guarded {
+    match begun {
+        Ok(future) => Ok(Guarded {
             future: Some(future),
             handler,
             context,
             watch: Watch::default(),
             round: 0,
-        },
-        Err(panic) => return Ok(Ok(panicked(context.method(), &*panic))),
-    };
-    // A spawned future is polled again at once with a real waker, so that no wake-up of this poll can be lost.
-    let mut cx = TaskContext::from_waker(Waker::noop());
-    Ok(match Pin::new(&mut future).poll(&mut cx) {
-        Poll::Ready(outcome) => Ok(service.seal(&future.context, outcome)),
-        Poll::Pending => Err(future),
-    })
+        }),
+        Err(panic) => Err(panicked(context.method(), &*panic)),
+    }
 }
 
 impl Running {

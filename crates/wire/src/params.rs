@@ -130,6 +130,11 @@ impl Params {
         self.text_at(self.spans.meta[MetaMember::ProgressToken as usize])
     }
 
+    /// Is there a `_meta["io.modelcontextprotocol/protocolVersion"]`?
+    pub fn has_protocol_version(&self) -> bool {
+        self.spans.meta[MetaMember::ProtocolVersion as usize].is_present()
+    }
+
     /// `_meta["io.modelcontextprotocol/protocolVersion"]`, as JSON text.
     pub fn protocol_version(&self) -> Option<&str> {
         self.text_at(self.spans.meta[MetaMember::ProtocolVersion as usize])

@@ -42,6 +42,11 @@ pub fn replace(text: &[u8], edits: &[(Range<usize>, &[u8])], out: &mut Vec<u8>) 
     out.extend_from_slice(&text[from..]);
 }
 
+/// Does it span lines? Then it must be [`squeeze`]d before it is sent as one.
+pub fn spans_lines(text: &[u8]) -> bool {
+    memchr::memchr(b'\n', text).is_some()
+}
+
 /// Appends `text` as one line: white space that contains a line break is left out.
 ///
 /// A string in JSON holds no raw line break, so every break is between tokens, and tokens that only

@@ -93,10 +93,9 @@ fn is_stop(byte: u8) -> bool {
 /// Marks the high bit of bytes that end a clean run. A borrow can mark a byte above the first true one,
 /// never below, so the lowest mark is exact.
 fn stops(word: u64) -> u64 {
-    let zero = |w: u64| w.wrapping_sub(LOW) & !w;
     let control = word.wrapping_sub(LOW * 0x20) & !word;
-    let quote = zero(word ^ (LOW * b'"' as u64));
-    let backslash = zero(word ^ (LOW * b'\\' as u64));
+    let quote = zeros(word ^ (LOW * b'"' as u64));
+    let backslash = zeros(word ^ (LOW * b'\\' as u64));
     (control | quote | backslash) & HIGH
 }
 
@@ -119,7 +118,7 @@ pub(crate) fn is_text(inner: &[u8]) -> bool {
 /// Like [`decode`], but total: a lone surrogate becomes the three bytes that UTF-8 would give it if it
 /// could, so that different strings stay different.
 pub(crate) fn decode_bytes(inner: &[u8]) -> Cow<'_, [u8]> {
-    let Some(first) = memchr::memchr(b'\\', inner) else {
+    let Some(first) = backslash(inner) else {
         return Cow::Borrowed(inner);
     };
     let mut out = Vec::with_capacity(inner.len());
@@ -141,6 +140,23 @@ pub(crate) fn decode_bytes(inner: &[u8]) -> Cow<'_, [u8]> {
         rest = &rest[next..];
     }
     Cow::Owned(out)
+}
+
+/// Where the first backslash is. Most strings are too short for a vector search to pay.
+#[inline]
+fn backslash(text: &[u8]) -> Option<usize> {
+    let (words, tail) = text.as_chunks();
+    if words.len() > SHORT / 8 {
+        return memchr::memchr(b'\\', text);
+    }
+    for (i, word) in words.iter().enumerate() {
+        let found = zeros(u64::from_le_bytes(*word) ^ (LOW * b'\\' as u64)) & HIGH;
+        if found != 0 {
+            return Some(8 * i + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = tail.iter().position(|&byte| byte == b'\\')?;
+    Some(text.len() - tail.len() + at)
 }
 
 /// Writes the character whose four digits `rest` begins with, and its second half if there is one.
@@ -173,6 +189,11 @@ fn push_code_point(c: u32, out: &mut Vec<u8>) {
         0x800..0x1_0000 => out.extend_from_slice(&[0xe0 | (c >> 12) as u8, tail(6), tail(0)]),
         _ => out.extend_from_slice(&[0xf0 | (c >> 18) as u8, tail(12), tail(6), tail(0)]),
     }
+}
+
+/// The high bits of the bytes that are zero, the lowest one for sure; other bits, too.
+fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(LOW) & !word
 }
 
 const SHORT: usize = 32;

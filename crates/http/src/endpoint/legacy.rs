@@ -229,8 +229,7 @@ impl Endpoint {
     }
 
     pub(crate) fn note_initialized(&self, key: &SessionId, session: &Session) {
-        let initialized = session.peer().is_initialized();
-        if initialized {
+        if session.is_newly_confirmed() {
             self.lock_sessions().set_initialized(key);
         }
     }

@@ -1,5 +1,6 @@
 //! One legacy session: a conversation, the calls that run in it, and its streams.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub(crate) struct Session {
     streams: Mutex<Option<Box<Streams>>>,
     store: Arc<Store>,
     kind: Kind,
+    /// The table of sessions knows that the handshake is over.
+    confirmed: AtomicBool,
     /// Its tag in our log, and its place in the statistics; absent where it lasts for one request.
     opened: Mutex<Option<(u64, Live)>>,
 }
@@ -93,6 +96,7 @@ impl Session {
             streams: Mutex::default(),
             store: store.clone(),
             kind,
+            confirmed: AtomicBool::new(false),
             opened: Mutex::default(),
         }
     }
@@ -134,6 +138,13 @@ impl Session {
 
     pub(crate) fn peer(&self) -> MutexGuard<'_, Conversation> {
         self.peer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is its handshake over, which nobody has been told yet?
+    pub(crate) fn is_newly_confirmed(&self) -> bool {
+        !self.confirmed.load(Ordering::Relaxed)
+            && self.peer().is_initialized()
+            && !self.confirmed.swap(true, Ordering::Relaxed)
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Box<Streams>>> {

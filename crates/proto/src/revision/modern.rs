@@ -20,7 +20,7 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Does the message state its envelope? Then it is modern, whatever was said before on the connection.
 pub fn speaks_modern(params: &Params) -> bool {
-    params.protocol_version().is_some()
+    params.has_protocol_version()
 }
 
 /// Lifts the envelope off a request and finds its method. The order of the checks is that of the conformance suite:
