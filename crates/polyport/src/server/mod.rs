@@ -1,20 +1,16 @@
-//! A server: what it offers, and which request goes to which part of it. Built once, then the same for every client.
+//! A server: what it is and knows of itself. Built once, then the same for every client.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use polyport_model::{CacheScope, Icon, Implementation};
-use polyport_proto::http::HeaderParam;
-use polyport_proto::{Notice, Outcome, RpcError};
-use polyport_rt::{BoxFuture, Bus, Call, Handler, StartError, Watcher};
-use polyport_wire::{Params, Raw};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use polyport_model::{CacheScope, Implementation};
+use polyport_proto::Notice;
+use polyport_rt::Watcher;
+use polyport_wire::Raw;
 
 pub(crate) mod blocking;
+mod build;
 pub(crate) mod catalogue;
 pub(crate) mod complete;
 pub(crate) mod context;
@@ -28,21 +24,18 @@ mod read;
 pub(crate) mod reply;
 pub(crate) mod resources;
 pub(crate) mod result;
+mod running;
 mod session;
 mod subscribe;
 pub(crate) mod tools;
 
-use crate::error::{Fault, ToolError};
-use catalogue::{Catalogue, Taken};
+use catalogue::Catalogue;
 use complete::Completer;
-use context::Cx;
 use handle::{ServerHandle, Shared};
 use hooks::{Hooks, Layers};
-use prompts::{Prompt, PromptReply};
-use reply::{IntoToolResult, fault_outcome};
-use resources::{IntoContents, Resource, ResourceSource, Template};
+use resources::ResourceSource;
+use running::Running;
 use session::Sessions;
-use tools::Tool;
 
 /// An MCP server. Serve it with [`stdio::serve`](crate::stdio::serve) or [`http::serve`](crate::http::serve).
 ///
@@ -142,202 +135,9 @@ impl Server {
         }
     }
 
-    /// A name for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.facts.about.title = Some(title.into());
-        self
-    }
-
-    /// What it is for, in a sentence.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.facts.about.description = Some(description.into());
-        self
-    }
-
-    /// Where people read about it.
-    #[must_use]
-    pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.facts.about.website_url = Some(url.into());
-        self
-    }
-
-    /// Pictures for it.
-    #[must_use]
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.facts.about.icons = Some(icons);
-        self
-    }
-
-    /// How a model should use it.
-    #[must_use]
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.facts.instructions = Some(instructions.into());
-        self
-    }
-
-    /// Entries of one page of a list. Defaults to 1,000: most clients read one page only.
-    #[must_use]
-    pub fn page_size(mut self, entries: usize) -> Self {
-        self.facts.page = entries.max(1);
-        self
-    }
-
-    /// How long, and by whom, lists may be kept (server/utilities/caching). Defaults to not at all.
-    #[must_use]
-    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-        self.facts.ttl = ttl;
-        self.facts.scope = scope;
-        self
-    }
-
-    /// One more tool, from an async function. For annotations and more see [`Tool`] and [`add_tool`](Self::add_tool).
-    #[must_use]
-    pub fn tool<A, T, F, Fut>(
-        self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        function: F,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + Send + 'static,
-        T: IntoToolResult + 'static,
-        F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, ToolError>> + Send + 'static,
-    {
-        self.add_tool(Tool::new(name, description, function))
-    }
-
-    /// One more tool.
-    ///
-    /// # Panics
-    /// Its name is taken, or its schema is not one: faults in the program, found when it starts.
-    #[must_use]
-    pub fn add_tool(self, tool: Tool) -> Self {
-        let tool = tool.register();
-        self.offer(|catalogue| catalogue.add_tool(tool))
-    }
-
-    fn offer(self, add: impl FnOnce(&mut Catalogue) -> Result<(), Taken>) -> Self {
-        if let Err(taken) = self.facts.shared.change(add) {
-            panic!("{taken}");
-        }
-        self
-    }
-
-    /// One more prompt, from an async function whose arguments are a struct of texts.
-    #[must_use]
-    pub fn prompt<A, R, F, Fut>(
-        self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        function: F,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema + Send + 'static,
-        R: Into<PromptReply> + 'static,
-        F: Fn(Cx, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<R, Fault>> + Send + 'static,
-    {
-        self.add_prompt(Prompt::new(name, description, function))
-    }
-
-    /// One more prompt.
-    ///
-    /// # Panics
-    /// Its name is taken.
-    #[must_use]
-    pub fn add_prompt(self, prompt: Prompt) -> Self {
-        self.offer(|catalogue| catalogue.add_prompt(prompt))
-    }
-
-    /// One more resource, read by an async function.
-    #[must_use]
-    pub fn resource<T, F, Fut>(
-        self,
-        uri: impl Into<String>,
-        name: impl Into<String>,
-        function: F,
-    ) -> Self
-    where
-        T: IntoContents,
-        F: Fn(Cx) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, Fault>> + Send + 'static,
-    {
-        self.add_resource(Resource::new(uri, name, function))
-    }
-
-    /// One more resource.
-    ///
-    /// # Panics
-    /// Its URI is taken.
-    #[must_use]
-    pub fn add_resource(self, resource: Resource) -> Self {
-        self.offer(|catalogue| catalogue.add_resource(resource))
-    }
-
-    /// One more template, read by an async function that gets the values of its variables.
-    #[must_use]
-    pub fn template<T, F, Fut>(
-        self,
-        uri_template: &str,
-        name: impl Into<String>,
-        function: F,
-    ) -> Self
-    where
-        T: IntoContents,
-        F: Fn(Cx, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, Fault>> + Send + 'static,
-    {
-        self.add_template(Template::new(uri_template, name, function))
-    }
-
-    /// One more template.
-    ///
-    /// # Panics
-    /// There is one of the same form.
-    #[must_use]
-    pub fn add_template(self, template: Template) -> Self {
-        self.offer(|catalogue| catalogue.add_template(template))
-    }
-
-    /// Resources that are found as one goes.
-    #[must_use]
-    pub fn resource_source(mut self, source: impl ResourceSource) -> Self {
-        self.facts.sources.push(Arc::new(source));
-        self
-    }
-
-    /// Completion of one argument.
-    #[must_use]
-    pub fn completer(mut self, completer: Completer) -> Self {
-        self.facts.completers.push(completer);
-        self
-    }
-
     /// Its name and version.
     pub fn about(&self) -> &Implementation {
         &self.facts.about
-    }
-
-    /// Offers a kind even when there is nothing of it yet: a handle may add it later.
-    #[must_use]
-    pub fn offers(mut self, kind: Kind) -> Self {
-        match kind {
-            Kind::Tools => self.facts.declared.tools = true,
-            Kind::Prompts => self.facts.declared.prompts = true,
-            Kind::Resources => self.facts.declared.resources = true,
-        }
-        self
-    }
-
-    /// Hears notifications of clients that belong to no call, such as `notifications/roots/list_changed`, with the legacy session in which
-    /// they came. It must not block.
-    #[must_use]
-    pub fn on_notice(mut self, hear: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
-        self.facts.notices.push(Box::new(hear));
-        self
     }
 
     /// A handle to it for what happens outside of calls. Whoever takes one promises changes: clients are told that lists may
@@ -424,134 +224,10 @@ impl Facts {
     }
 }
 
-/// A server as a handler.
-#[derive(Debug)]
-pub(crate) struct Running {
-    facts: Arc<Facts>,
-    hooks: Hooks,
-    sessions: Sessions,
-}
-
 impl fmt::Debug for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Facts")
             .field("about", &self.about)
             .finish_non_exhaustive()
-    }
-}
-
-impl Running {
-    fn call_tool(&self, cx: Cx, params: Params) -> BoxFuture<Outcome> {
-        let Some(name) = params.name() else {
-            let outcome = fault_outcome(
-                "tools/call",
-                Fault::invalid_params("tools/call: name is missing or not a text"),
-            );
-            return Box::pin(ready(outcome));
-        };
-        match self.facts.catalogue().tool(&name) {
-            Some(tool) => (tool.run)(self.facts.clone(), cx, params),
-            None => Box::pin(ready(tools::unknown(&name))),
-        }
-    }
-
-    fn get_prompt(&self, cx: Cx, params: Params) -> BoxFuture<Outcome> {
-        let catalogue = self.facts.catalogue();
-        let name = params.name();
-        match name.as_deref().and_then(|name| catalogue.prompt(name)) {
-            Some(prompt) => {
-                let prompt = prompt.clone();
-                drop(name);
-                (prompt.run)(self.facts.clone(), cx, params)
-            }
-            None => {
-                let why = name.map_or_else(
-                    || "prompts/get: name is missing or not a text".to_owned(),
-                    |name| {
-                        format!(
-                            "Unknown prompt: {}",
-                            polyport_proto::outcome::shorten(&name)
-                        )
-                    },
-                );
-                Box::pin(ready(fault_outcome(
-                    "prompts/get",
-                    Fault::invalid_params(why),
-                )))
-            }
-        }
-    }
-}
-
-impl Handler for Running {
-    async fn call(&self, call: Call) -> Outcome {
-        let method = call.method;
-        Outcome::Failed(RpcError::method_not_found(method))
-    }
-
-    fn call_boxed(self: Arc<Self>, call: Call) -> BoxFuture<Outcome> {
-        let (cx, params) = (Cx(call.context), call.params);
-        let facts = &self.facts;
-        let offers = facts.declared;
-        match call.method {
-            "tools/call" if offers.tools => self.call_tool(cx, params),
-            "server/discover" if self.sessions.opens(&cx) => Box::pin(async move {
-                match self.sessions.open(cx.clone()).await {
-                    Ok(()) => self.facts.discover(&cx),
-                    Err(fault) => fault_outcome("initialize", fault),
-                }
-            }),
-            "server/discover" => Box::pin(ready(facts.discover(&cx))),
-            "tools/list" if offers.tools => Box::pin(ready(facts.list_tools(&cx, &params))),
-            "prompts/list" if offers.prompts => Box::pin(ready(facts.list_prompts(&cx, &params))),
-            "prompts/get" if offers.prompts => self.get_prompt(cx, params),
-            "resources/list" if offers.resources => {
-                Box::pin(Facts::list_resources(facts.clone(), cx, params))
-            }
-            "resources/templates/list" if offers.resources => {
-                Box::pin(ready(facts.list_templates(&cx, &params)))
-            }
-            "resources/read" if offers.resources => {
-                Box::pin(Facts::read(facts.clone(), cx, params))
-            }
-            "resources/subscribe" if offers.resources && facts.shared.may_change() => {
-                Box::pin(Facts::subscribe(facts.clone(), cx, params))
-            }
-            "resources/unsubscribe" if offers.resources && facts.shared.may_change() => {
-                Box::pin(ready(Outcome::Complete(Raw::from_static("{}"))))
-            }
-            "subscriptions/listen" if facts.shared.may_change() => {
-                Box::pin(Facts::listen(facts.clone(), cx, params))
-            }
-            "completion/complete" if !facts.completers.is_empty() => {
-                Box::pin(complete::complete(facts.clone(), cx, params))
-            }
-            method => Box::pin(ready(Outcome::Failed(RpcError::method_not_found(method)))),
-        }
-    }
-
-    fn notice(&self, notice: Notice) {
-        self.facts.notices.iter().for_each(|hear| hear(&notice));
-    }
-
-    fn bus(&self) -> Option<Bus> {
-        Some(self.facts.shared.bus.clone())
-    }
-
-    fn result_meta(&self) -> String {
-        format!("\"{}\":{}", reply::SERVER_INFO, self.facts.info)
-    }
-
-    fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        self.facts.catalogue().tool(tool)?.header_params.clone()
-    }
-
-    async fn start(&self) -> Result<(), StartError> {
-        self.hooks.start().await
-    }
-
-    async fn shutdown(&self) {
-        self.sessions.closed().await;
-        self.hooks.shutdown().await;
     }
 }
