@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use polyport_model::Content;
+use polyport_model::{Content, ElicitUrlParams, UrlElicitationData};
 use polyport_proto::{Code, NeedInput, RpcError};
+use polyport_wire::Raw;
 
 use crate::ask::{AskError, Why};
 use crate::server::result::ToolResult;
@@ -52,6 +53,32 @@ impl Fault {
     /// modern clients).
     pub fn missing_capability(capability: &serde_json::Value) -> Self {
         Self::rpc(RpcError::missing_capability(&capability.to_string()))
+    }
+
+    /// The user must visit pages first, then the call may come again: see [`Cx::visit`](crate::Cx::visit).
+    ///
+    /// A client of 2025-11-25 gets -32042 with the pages and calls again when it has been told that they are done. One of 2026-07-28 is
+    /// asked, and the function runs again: refusing once more ends the call with a sentence, so that nobody is sent twice. A legacy
+    /// client that cannot be sent anywhere gets the addresses in a sentence, as the result of a tool or as -32602.
+    ///
+    /// # Panics
+    /// In debug builds: there are no pages.
+    pub fn visit_first(pages: impl IntoIterator<Item = ElicitUrlParams>) -> Self {
+        let elicitations: Vec<_> = pages.into_iter().collect();
+        debug_assert!(
+            !elicitations.is_empty(),
+            "a page is needed to send a user to"
+        );
+        let messages: Vec<_> = elicitations.iter().map(|page| &*page.message).collect();
+        let message = messages.join(", ");
+        let data = UrlElicitationData {
+            elicitations,
+            ..UrlElicitationData::default()
+        };
+        match Raw::encode(&data) {
+            Ok(data) => Self::rpc(RpcError::new(Code::VisitFirst, message).with_data(data)),
+            Err(error) => Self::internal(error),
+        }
     }
 
     /// We failed. The client gets -32603 with an id; the log has the cause under that id.

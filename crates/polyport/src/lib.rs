@@ -70,7 +70,7 @@ pub mod stdio;
 pub mod testing;
 pub mod uri_template;
 
-pub use ask::{Answer, AskError};
+pub use ask::{Answer, AskError, Visit};
 pub use error::{Fault, ToolError};
 pub use handles::Handles;
 #[cfg(feature = "macros")]

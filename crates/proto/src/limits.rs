@@ -61,6 +61,8 @@ pub struct Limits {
     /// How long a question of a legacy call may wait for its answer: people think, or are away. Defaults to 10 minutes; then the call
     /// is told that nobody answered, and the client that we no longer wait.
     pub question_wait: Duration,
+    /// Pages to which one legacy session was sent and that are not done. Defaults to 64; the oldest is forgotten, and its end not told.
+    pub visits_per_session: usize,
     /// How long a modern client may take to come back with answers. Defaults to an hour; then it begins again.
     pub state_life: Duration,
     /// Bytes of sealed state that travel with a client. Defaults to 16 KiB; what is longer stays here under a handle.
@@ -118,6 +120,7 @@ impl Default for Limits {
             queue_bytes: 4 << 20,
             questions_per_session: 64,
             question_wait: Duration::from_secs(10 * 60),
+            visits_per_session: 64,
             state_life: Duration::from_secs(60 * 60),
             state_bytes: 16 << 10,
             state_store_bytes: 16 << 20,

@@ -68,6 +68,8 @@ pub enum Code {
     MissingCapability,
     /// -32022: we do not speak that revision.
     UnsupportedVersion,
+    /// -32042: the user must visit pages first, which the data names. One revision has it; who runs the call says it in the others.
+    VisitFirst,
     /// A number of the author's own; outside -32768..-32000 (D-07).
     Other(i32),
 }
@@ -84,6 +86,7 @@ impl Code {
             Self::HeaderMismatch => -32020,
             Self::MissingCapability => -32021,
             Self::UnsupportedVersion => -32022,
+            Self::VisitFirst => polyport_model::CODE_URL_ELICITATION_REQUIRED,
             Self::Other(n) => n,
         }
     }

@@ -195,6 +195,7 @@ impl Ask {
                 "a stream on which it can be asked",
             )));
         }
+        context.sent_to_page(&self.question);
         context.marks().count_waiting(true);
         self.state = State::Sent(receiver, Box::pin(no_answer(context.clone())));
         None

@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use polyport_model::{Level, SubscriptionFilter};
 use polyport_proto::throttle::Throttle;
-use polyport_proto::{Blame, Remembered};
+use polyport_proto::{Blame, Limits, Remembered};
 use polyport_wire::{Raw, write};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::said::{left_out_message, log_message};
+use crate::visits::Visits;
 
 /// Log messages that wait for one listener; older ones make room, and their number is said.
 const MAX_LOGS: usize = 64;
@@ -130,7 +131,7 @@ impl Bus {
         &self,
         session: Arc<Remembered>,
         alert: Weak<dyn Alert>,
-        max: usize,
+        limits: &Limits,
     ) -> Arc<Listener> {
         let wants = Wants {
             tools: true,
@@ -138,6 +139,7 @@ impl Bus {
             resources: true,
             uris: HashSet::new(),
         };
+        let max = (limits.subscriptions, limits.visits_per_session);
         self.listen(wants, Some(session), None, alert, max)
     }
 
@@ -163,7 +165,7 @@ impl Bus {
             resources: filter.resources_list_changed == Some(true),
             uris: HashSet::new(),
         };
-        let listener = self.listen(wants, None, Some(id), alert, max);
+        let listener = self.listen(wants, None, Some(id), alert, (max, 0));
         for uri in uris {
             listener.subscribe(&uri)?;
         }
@@ -176,7 +178,7 @@ impl Bus {
         session: Option<Arc<Remembered>>,
         tag: Option<Raw>,
         alert: Weak<dyn Alert>,
-        max: usize,
+        (max, visits): (usize, usize),
     ) -> Arc<Listener> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let listener = Arc::new(Listener {
@@ -184,6 +186,7 @@ impl Bus {
             id,
             tag,
             max,
+            max_visits: visits,
             alert,
             ended: AtomicBool::new(false),
             end: Notify::new(),
@@ -206,7 +209,7 @@ impl Bus {
         }
     }
 
-    fn all(&self) -> Vec<Arc<Listener>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Listener>> {
         let listeners = lock(&self.0.listeners);
         listeners.values().filter_map(Weak::upgrade).collect()
     }
@@ -258,6 +261,7 @@ pub struct Listener {
     /// The subscription's id, which is said with each message.
     tag: Option<Raw>,
     max: usize,
+    max_visits: usize,
     alert: Weak<dyn Alert>,
     ended: AtomicBool,
     end: Notify,
@@ -285,6 +289,7 @@ struct Pending {
     resources: bool,
     updated: Vec<String>,
     logs: Option<Box<Logs>>,
+    visits: Option<Box<Visits>>,
 }
 
 impl Listener {
@@ -315,6 +320,43 @@ impl Listener {
         }
     }
 
+    /// The client has been sent to the page of this id. One whose revision has no such ids is not told of its end either.
+    pub(crate) fn expect_visit(&self, id: &str) {
+        let mut state = lock(&self.state);
+        let session = state.session.as_ref();
+        if session.is_some_and(|session| session.revision.profile().elicitation_ids) {
+            let visits = state.pending.visits.get_or_insert_default();
+            visits.begin(id, self.max_visits);
+        }
+    }
+
+    /// The page of this id is done: who is to say so may. Once.
+    pub(crate) fn ends_visit(&self, id: &str) -> bool {
+        let mut state = lock(&self.state);
+        let visits = state.pending.visits.as_mut();
+        visits.is_some_and(|visits| visits.end(id))
+    }
+
+    /// Tells the client that this page is done.
+    pub(crate) fn tell_visited(&self, id: &str) {
+        let mut state = lock(&self.state);
+        let visits = state.pending.visits.get_or_insert_default();
+        visits.tell(id, self.max_visits);
+        drop(state);
+        if let Some(alert) = self.alert.upgrade() {
+            alert.alert();
+        }
+    }
+
+    /// The page of this id is done. False: the client was not sent there, or has been told.
+    pub(crate) fn visited(&self, id: &str) -> bool {
+        let ends = self.ends_visit(id);
+        if ends {
+            self.tell_visited(id);
+        }
+        ends
+    }
+
     /// All that has changed since the last time, as messages.
     pub fn take(&self) -> Vec<Vec<u8>> {
         let mut state = lock(&self.state);
@@ -338,6 +380,7 @@ impl Listener {
         if let Some(logs) = &mut pending.logs {
             logs.take(&mut out);
         }
+        out.extend(pending.visits.iter_mut().flat_map(|visits| visits.take()));
         out
     }
 

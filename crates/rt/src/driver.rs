@@ -319,11 +319,10 @@ impl Driver<'_> {
         if let Some(session) = self.peer.session() {
             let alert: Arc<dyn Alert> = self.outbox.clone();
             let limits = &self.service.limits;
-            let listener = self.service.bus.listen_session(
-                session.clone(),
-                Arc::downgrade(&alert),
-                limits.subscriptions,
-            );
+            let listener =
+                self.service
+                    .bus
+                    .listen_session(session.clone(), Arc::downgrade(&alert), limits);
             self.outbox.set_listener(listener);
         }
     }

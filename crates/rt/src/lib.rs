@@ -29,6 +29,7 @@ mod listen;
 mod marks;
 pub mod memory;
 pub mod outbox;
+mod pages;
 mod question;
 mod quota;
 pub mod random;
@@ -45,6 +46,7 @@ pub mod stats;
 #[cfg(unix)]
 pub mod stdio;
 pub mod stop;
+mod visits;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
@@ -55,6 +57,7 @@ pub use driver::Ended;
 pub use handler::{BoxFuture, DynHandler, Handler, StartError};
 pub use layer::{Layer, Next};
 pub use life::Started;
+pub use pages::Visit;
 pub use question::{Asked, NoAnswer};
 pub use revocation::Revocation;
 pub use seal::SealKey;

@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use polyport_proto::Outcome;
+use polyport_proto::{Code, Outcome};
 use polyport_wire::Member;
 
 use crate::context::{Call, Context};
@@ -16,6 +16,7 @@ use crate::fault::{internal, let_go};
 use crate::handler::{BoxFuture, DynHandler};
 use crate::journal::Entry;
 use crate::listen::{self, is_subscription};
+use crate::pages;
 use crate::service::Service;
 use crate::settle::{Watch, ask_and_rerun, check};
 
@@ -189,6 +190,9 @@ impl Future for Guarded {
                         continue;
                     }
                 },
+                Ok(Poll::Ready(Outcome::Failed(error))) if error.code == Code::VisitFirst => {
+                    pages::first(&self.context, &*self.handler, error)
+                }
                 Ok(Poll::Ready(outcome)) => outcome,
                 Err(panic) => panicked(method, &*panic),
             };

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Level, NeedInput, Notice, Outcome, Question, RpcError};
+use polyport_proto::{Code, Level, NeedInput, Notice, Outcome, Question, RpcError};
 use polyport_rt::{Bus, Call, Context, Handler};
 use polyport_wire::{Member, Raw};
 use tokio::sync::Notify;
@@ -89,6 +89,7 @@ impl Puppet {
                 let error = RpcError::missing_capability("{\"sampling\":{}}");
                 return Some(Outcome::Failed(error));
             }
+            "sends away" => return Some(send_away(cx)),
             "is unknown" => {
                 return Some(Outcome::Failed(RpcError::method_not_found("tools/call")));
             }
@@ -296,6 +297,17 @@ fn give_back(keys: &str, cx: &Context) -> Option<Outcome> {
         state: (key != "nothing").then(|| (round + 1).to_string()),
         ..NeedInput::default()
     }))
+}
+
+/// Refuses until a page has been visited.
+fn send_away(cx: &Context) -> Outcome {
+    let visit = cx.visit("page").expect("the system gives random bytes");
+    let data = format!(
+        "{{\"elicitations\":[{{\"mode\":\"url\",\"message\":\"m\",\"url\":\"https://a.example\",\"elicitationId\":\"{}\"}}]}}",
+        visit.id()
+    );
+    let error = RpcError::new(Code::VisitFirst, "a page first");
+    Outcome::Failed(error.with_data(Raw::trusted(data)))
 }
 
 /// Counts a call that is dropped before this says that it has ended.

@@ -127,8 +127,8 @@ impl Session {
             remembered.set_tag(*tag);
         }
         let alert: Arc<dyn Alert> = self.clone();
-        let max = self.store.limits.subscriptions;
-        let listener = bus.listen_session(remembered, Arc::downgrade(&alert), max);
+        let limits = &self.store.limits;
+        let listener = bus.listen_session(remembered, Arc::downgrade(&alert), limits);
         *self.lock_listener() = Some(listener);
     }
 

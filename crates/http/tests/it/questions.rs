@@ -243,6 +243,48 @@ async fn d_35_questions_of_a_session_are_bounded() {
     question(&mut asking).await;
 }
 
+// req: Q-VISIT
+// req: Q-DONE
+#[tokio::test(start_paused = true)]
+async fn that_a_page_is_done_is_told_on_the_stream_of_its_session() {
+    let puppet = Puppet::default();
+    let bus = puppet.bus.clone();
+    let endpoint = endpoint_with(puppet, Limits::default());
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let able = "\"capabilities\":{\"elicitation\":{\"url\":{}}}";
+        let initialize = INITIALIZE.replace("\"capabilities\":{}", able);
+        let initialize = initialize.replace("2025-06-18", "2025-11-25");
+        let session = post(&endpoint, &[], &initialize).await.session();
+        post_in(&endpoint, &session, INITIALIZED).await;
+        let refused = post_in(&endpoint, &session, &call(1, "sends away")).await;
+        assert_eq!(refused.json()["error"]["code"], -32042, "{}", refused.text);
+        let id = &refused.json()["error"]["data"]["elicitations"][0]["elicitationId"];
+        sessions.push((session, id.as_str().unwrap().to_owned()));
+    }
+    let mut streams = Vec::new();
+    for (session, id) in &sessions {
+        // The first is told before it has a stream, the second after.
+        if streams.is_empty() {
+            assert!(bus.visited(id));
+        }
+        let header = [("mcp-session-id", session.as_str())];
+        let mut general = stream(&endpoint, "GET", &header, "").await;
+        general.next().await;
+        if !streams.is_empty() {
+            assert!(bus.visited(id));
+        }
+        let (_, told) = general.message().await;
+        assert_eq!(told["method"], "notifications/elicitation/complete");
+        assert_eq!(told["params"]["elicitationId"], **id);
+        assert!(!bus.visited(id));
+        streams.push(general);
+    }
+    for mut general in streams {
+        assert!(general.is_silent().await);
+    }
+}
+
 // req: Q-LEGACY
 // req: D-18
 #[tokio::test(start_paused = true)]

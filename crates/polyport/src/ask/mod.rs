@@ -25,6 +25,7 @@
 mod error;
 pub(crate) mod form;
 mod together;
+mod visit;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -49,6 +50,7 @@ pub(crate) use error::Why;
 #[doc(hidden)]
 pub use form::of_schema as form;
 pub use together::Together;
+pub use visit::Visit;
 
 /// What became of a question. None of these is an error: see [`Asking::answer`].
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -222,41 +224,6 @@ impl Cx {
         Asking::new(self, Ok(question), move |raw| {
             elicited(&raw, |content| form::read(&form, &content))
         })
-    }
-
-    /// Sends the user to a page, such as one that asks for a secret or a payment. The answer says that the user agreed to go there,
-    /// not that anything has been done: your page knows that.
-    ///
-    /// Who opens the page must be checked to be the user for whom the call was made (client/elicitation, Safe URL Handling).
-    pub fn elicit_url(
-        &self,
-        key: impl Into<String>,
-        message: impl AsRef<str>,
-        url: impl AsRef<str>,
-    ) -> Asking<()> {
-        let mut params = b"{\"mode\":\"url\",\"message\":".to_vec();
-        write::string(&mut params, message.as_ref());
-        params.extend_from_slice(b",\"url\":");
-        write::string(&mut params, url.as_ref());
-        let key = key.into();
-        if self.revision().profile().elicitation_ids {
-            params.extend_from_slice(b",\"elicitationId\":");
-            write::string(&mut params, &key);
-        }
-        params.push(b'}');
-        let question = question(key, method::ELICITATION_CREATE, Some(Raw::trusted(params)));
-        Asking::new(self, Ok(question), |raw| elicited(&raw, |_| Ok(())))
-    }
-
-    /// Tells a client that was sent to a page under this key that all is done there, where its revision has a word for it.
-    pub fn elicitation_complete(&self, key: &str) {
-        if self.revision().profile().elicitation_ids {
-            let mut params = b"{\"elicitationId\":".to_vec();
-            write::string(&mut params, key);
-            params.push(b'}');
-            self.0
-                .send(method::NOTIFICATIONS_ELICITATION_COMPLETE, &params);
-        }
     }
 
     /// Asks the client's model.

@@ -195,6 +195,11 @@ impl ServerHandle {
         self.0.bus.updated(uri);
     }
 
+    /// The page of this id is done: the same as [`Visit::done`](crate::Visit::done), for who has the id alone.
+    pub fn elicitation_complete(&self, id: &str) -> bool {
+        self.0.bus.visited(id)
+    }
+
     /// Sends a log message to every legacy session that asked for this level. The modern era has logs of calls only: see
     /// [`Cx::log`](crate::Cx::log).
     pub fn log(&self, level: Level, data: impl Serialize) {

@@ -20,6 +20,7 @@ mod schemas;
 mod steps;
 mod tools;
 mod uris;
+mod visits;
 
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};

@@ -126,6 +126,7 @@ impl Profile {
     pub fn code(&self, code: Code) -> i32 {
         match code {
             Code::ResourceMissing => self.resource_missing,
+            Code::VisitFirst if !self.elicitation_ids => Code::Internal.number(),
             other => other.number(),
         }
     }

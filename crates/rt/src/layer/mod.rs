@@ -29,7 +29,7 @@
 
 mod at_most;
 mod timeout;
-mod told;
+pub(crate) mod told;
 mod trace;
 
 use std::fmt;

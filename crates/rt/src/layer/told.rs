@@ -8,10 +8,22 @@ use polyport_wire::{Raw, write};
 
 use super::Next;
 use crate::context::Context;
+use crate::handler::DynHandler;
 
 /// The sentence as a result with `isError` where a tool was called; else the error.
 pub(super) fn outcome(
     next: &Next,
+    context: &Context,
+    method: &str,
+    sentence: &str,
+    error: impl FnOnce() -> RpcError,
+) -> Outcome {
+    told(&*next.0, context, method, sentence, error)
+}
+
+/// The same for who has the handler itself.
+pub(crate) fn told(
+    handler: &dyn DynHandler,
     context: &Context,
     method: &str,
     sentence: &str,
@@ -24,7 +36,7 @@ pub(super) fn outcome(
     write::string(&mut out, sentence);
     out.extend_from_slice(b"}],\"isError\":true");
     let named = context.envelope().profile().server_info_in_results;
-    let meta = next.0.result_meta_dyn();
+    let meta = handler.result_meta_dyn();
     if named && !meta.is_empty() {
         out.extend_from_slice(b",\"_meta\":{");
         out.extend_from_slice(meta.as_bytes());

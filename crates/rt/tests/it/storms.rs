@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
-use polyport_proto::{ClientFacts, Level, Remembered, Revision};
+use polyport_proto::{ClientFacts, Level, Limits, Remembered, Revision};
 use polyport_rt::{Alert, Bus, Service, Stop, Watcher, memory};
 use polyport_testkit::Script;
 use polyport_testkit::handlers::Puppet;
@@ -174,6 +174,12 @@ impl Watcher for Log {
     }
 }
 
+fn few() -> Limits {
+    let mut limits = Limits::default();
+    limits.subscriptions = 10;
+    limits
+}
+
 fn session() -> Arc<Remembered> {
     let client = ClientFacts {
         info: None,
@@ -190,7 +196,7 @@ fn a_watcher_hears_beginnings_and_ends_in_order() {
     assert!(bus.set_watcher(log.clone()));
     assert!(!bus.set_watcher(log.clone()), "there is one");
     let deaf: Arc<dyn Alert> = Arc::new(Deaf);
-    let listen = || bus.listen_session(session(), Arc::downgrade(&deaf) as Weak<dyn Alert>, 10);
+    let listen = || bus.listen_session(session(), Arc::downgrade(&deaf) as Weak<dyn Alert>, &few());
     let shared = listen();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -233,7 +239,7 @@ fn a_watcher_that_panics_ends_nothing() {
     });
     bus.set_watcher(log.clone());
     let deaf: Arc<dyn Alert> = Arc::new(Deaf);
-    let listener = bus.listen_session(session(), Arc::downgrade(&deaf) as Weak<dyn Alert>, 10);
+    let listener = bus.listen_session(session(), Arc::downgrade(&deaf) as Weak<dyn Alert>, &few());
     for uri in ["a:/1", "a:/2", "a:/3"] {
         listener.subscribe(uri).unwrap();
     }
