@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use polyport_model::{ListenParams, SubscriptionFilter};
-use polyport_proto::{Blame, ClientFacts, Level, Remembered, Revision};
+use polyport_proto::{Blame, ClientFacts, Level, Limits, Remembered, Revision};
 use polyport_rt::{Alert, Bus, Listener, Watcher};
 use polyport_wire::Raw;
 use serde_json::{Value, json};
@@ -162,7 +162,9 @@ impl Play {
         let session = Arc::new(Remembered::new(Revision::V2025_11_25, client));
         let (alarm, alert) = alarm();
         let weak = Arc::downgrade(&alert);
-        let listener = self.bus.listen_session(session.clone(), weak, MAX);
+        let mut limits = Limits::default();
+        limits.subscriptions = MAX;
+        let listener = self.bus.listen_session(session.clone(), weak, &limits);
         let mut ear = Ear::new(listener, alarm);
         ear.session = Some(session);
         ear.lists = [true; 3];

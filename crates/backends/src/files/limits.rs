@@ -62,7 +62,7 @@ pub struct Limits {
     pub trash_bytes: u64,
     /// Deletions in the trash of a folder. Default 1,000; beyond it the oldest are emptied.
     pub trash_entries: usize,
-    /// Directories that are watched for the sake of subscriptions. Default 1,000; a subscription that needs one more is refused.
+    /// Directories that are watched for the sake of subscriptions: those of files and all above them in their folder. Default 1,000; a subscription that needs one more is refused.
     pub watched_directories: usize,
     /// Resources on one page of a list, and entries looked at before a page may end early is [`Limits::visited`].
     /// Default 500.

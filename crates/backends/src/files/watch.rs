@@ -1,7 +1,7 @@
 //! Which files somebody is subscribed to, and word of their changes. What the system reports is a hint only: each file is looked up
 //! anew through the folders before anything is said of it (D-39).
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Event, EventKind};
 use polyport::{Watcher, WeakServerHandle};
 
+mod directories;
+
+use self::directories::Directories;
 use super::{Folders, names, place::Place, spot::Spot};
 
 /// What happens to one file within this time is said once.
@@ -39,8 +42,8 @@ struct Shared {
 struct Todo {
     orders: VecDeque<Order>,
     changed: HashSet<PathBuf>,
-    /// Something was created, deleted or renamed.
-    listed: bool,
+    /// What was created, deleted or renamed.
+    listed: HashSet<PathBuf>,
     /// More has changed than is remembered.
     rescan: bool,
     over: bool,
@@ -68,14 +71,14 @@ impl Watch {
     /// Begins to watch, so far nothing.
     pub(crate) fn new(folders: Arc<Folders>, server: WeakServerHandle) -> Arc<Self> {
         let shared = Arc::new(Shared::default());
+        let max = folders.limits().watched_directories;
         let work = Work {
             shared: shared.clone(),
             folders,
             server,
-            watcher: None,
             files: HashMap::new(),
             paths: HashMap::new(),
-            directories: BTreeMap::new(),
+            directories: Directories::new(shared.clone(), max),
         };
         let thread = std::thread::Builder::new().name("polyport-watch".to_owned());
         if let Err(error) = thread.spawn(move || work.run()) {
@@ -128,6 +131,8 @@ impl fmt::Debug for Watch {
 struct Watched {
     /// Where a change of it is seen: its own path, and that of the file to which links lead.
     paths: Vec<PathBuf>,
+    /// The folder in which they are.
+    root: PathBuf,
     /// Was it there when it was last looked at?
     there: bool,
     /// Somebody is subscribed; until then it was only tried, at this time.
@@ -139,11 +144,9 @@ struct Work {
     shared: Arc<Shared>,
     folders: Arc<Folders>,
     server: WeakServerHandle,
-    watcher: Option<RecommendedWatcher>,
     files: HashMap<String, Watched>,
     paths: HashMap<PathBuf, HashSet<String>>,
-    /// How many paths need each directory.
-    directories: BTreeMap<PathBuf, usize>,
+    directories: Directories,
 }
 
 impl Work {
@@ -218,10 +221,16 @@ impl Work {
         let Some(server) = self.server.upgrade() else {
             return false;
         };
+        let renewed = self.renew(&listed, rescan);
         let uris: HashSet<String> = if rescan {
             self.files.keys().cloned().collect()
         } else {
-            let seen = changed.iter().filter_map(|path| self.paths.get(path));
+            let unseen = self.paths.keys().filter(|path| {
+                let directory = path.parent();
+                directory.is_some_and(|directory| renewed.contains(directory))
+            });
+            let seen = changed.iter().chain(unseen);
+            let seen = seen.filter_map(|path| self.paths.get(path));
             seen.flatten().cloned().collect()
         };
         for uri in uris {
@@ -229,10 +238,20 @@ impl Work {
                 server.resource_updated(&uri);
             }
         }
-        if listed || rescan {
+        if !listed.is_empty() || rescan {
             server.resources_changed();
         }
         true
+    }
+
+    /// Watches directories anew that have come back. What happened in them meanwhile was not seen.
+    fn renew(&mut self, listed: &HashSet<PathBuf>, rescan: bool) -> HashSet<PathBuf> {
+        let roots: HashSet<_> = self.files.values().map(|file| file.root.clone()).collect();
+        let is_new = |directory: &Path| rescan || listed.contains(directory);
+        let renewed = roots
+            .iter()
+            .map(|root| self.directories.renew(root, is_new));
+        renewed.flatten().collect()
     }
 
     /// Looks a file up anew. True: whoever is subscribed is to be told.
@@ -279,6 +298,7 @@ impl Work {
         let file = Watched {
             there: matches!(state(&folders, uri), State::There),
             paths: Vec::new(),
+            root: place.folder().path().to_owned(),
             claimed: false,
             tried: Instant::now(),
         };
@@ -293,27 +313,10 @@ impl Work {
     }
 
     fn add_path(&mut self, uri: &str, path: &Path) -> Result<(), Refused> {
-        let Some(directory) = path.parent().map(Path::to_owned) else {
+        let Some(root) = self.files.get(uri).map(|file| file.root.clone()) else {
             return Ok(());
         };
-        if !self.directories.contains_key(&directory) {
-            let max = self.folders.limits().watched_directories;
-            if self.directories.len() >= max {
-                return Err(format!(
-                    "Too many directories are watched (limit {max}): unsubscribe from files elsewhere first"
-                ));
-            }
-            let watched = self
-                .watcher()
-                .and_then(|watcher| watcher.watch(&directory, RecursiveMode::NonRecursive));
-            watched.map_err(|error| {
-                format!(
-                    "The system cannot watch this file ({error}): on Linux, fs.inotify.max_user_watches and \
-                     max_user_instances are its bounds"
-                )
-            })?;
-        }
-        *self.directories.entry(directory).or_default() += 1;
+        self.directories.need(&root, path)?;
         let uris = self.paths.entry(path.to_owned()).or_default();
         uris.insert(uri.to_owned());
         if let Some(file) = self.files.get_mut(uri) {
@@ -333,32 +336,8 @@ impl Work {
                     self.paths.remove(&path);
                 }
             }
-            let Some(directory) = path.parent() else {
-                continue;
-            };
-            let Some(count) = self.directories.get_mut(directory) else {
-                continue;
-            };
-            *count -= 1;
-            if *count == 0 {
-                self.directories.remove(directory);
-                if let Some(watcher) = &mut self.watcher {
-                    // One that is gone is not watched any more.
-                    let _ = watcher.unwatch(directory);
-                }
-            }
+            self.directories.release(&file.root, &path);
         }
-    }
-
-    fn watcher(&mut self) -> notify::Result<&mut RecommendedWatcher> {
-        if self.watcher.is_none() {
-            let shared = self.shared.clone();
-            let heard = move |event| hear(&shared, event);
-            self.watcher = Some(notify::recommended_watcher(heard)?);
-        }
-        self.watcher
-            .as_mut()
-            .ok_or_else(|| notify::Error::generic("there is no watcher"))
     }
 }
 
@@ -383,9 +362,12 @@ fn hear(shared: &Shared, event: notify::Result<Event>) {
     shared.change(|todo| {
         todo.rescan |= event.need_rescan() || todo.changed.len() + paths.len() > REMEMBERED;
         if todo.rescan {
+            todo.listed.clear();
             return todo.changed.clear();
         }
-        todo.listed |= listed && !paths.is_empty();
+        if listed {
+            todo.listed.extend(paths.iter().copied().cloned());
+        }
         todo.changed.extend(paths.into_iter().cloned());
     });
 }

@@ -1,6 +1,7 @@
 //! Subscriptions to files: what happens on the disk is told to whoever subscribed, and to nobody else; nothing is watched otherwise.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use polyport::testing::{self, TestPeer};
@@ -17,7 +18,14 @@ use crate::support::{Fixture, fixture};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn notes() -> Fixture {
-    fixture(&[("a.txt", "one"), ("b/c.txt", "two"), ("fence.txt", "0")])
+    let deep = [("d/e/f.txt", "three"), ("d/g.txt", "four")];
+    fixture(
+        &[
+            &[("a.txt", "one"), ("b/c.txt", "two"), ("fence.txt", "0")],
+            &deep[..],
+        ]
+        .concat(),
+    )
 }
 
 async fn connect(
@@ -51,6 +59,23 @@ async fn updated(peer: &TestPeer) -> String {
     }
 }
 
+/// What else is told of until two later changes of a fence have been: by then all before them is.
+async fn quiet(peer: &TestPeer, outside: &Path, fence: (&Path, &str)) -> Vec<String> {
+    let mut told = Vec::new();
+    for text in ["1", "2"] {
+        // In one step, so that it is told once.
+        fs::write(outside.join("fence"), text).unwrap();
+        fs::rename(outside.join("fence"), fence.0).unwrap();
+        loop {
+            match updated(peer).await {
+                uri if uri == fence.1 => break,
+                uri => told.push(uri),
+            }
+        }
+    }
+    told
+}
+
 // req: D-39
 #[tokio::test(flavor = "multi_thread")]
 async fn d_39_every_way_in_which_a_file_changes_is_told() {
@@ -77,6 +102,76 @@ async fn d_39_every_way_in_which_a_file_changes_is_told() {
     let edit = json!({"path": "a.txt", "edits": [{"oldText": "written", "newText": "edited"}]});
     peer.call("edit_file", &edit).await.unwrap();
     assert_eq!(updated(&peer).await, a);
+}
+
+// req: D-39
+#[tokio::test(flavor = "multi_thread")]
+async fn d_39_a_directory_that_goes_and_comes_back_is_watched_again() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, _handle, outside) = connect(notes, Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
+    let (f, fence) = (uri("d/e/f.txt"), uri("fence.txt"));
+    let fence_path = root.join("fence.txt");
+    let quiet = || quiet(&peer, outside.path(), (&fence_path, &fence));
+    subscribe(&peer, &f).await;
+    subscribe(&peer, &fence).await;
+    let write = |text: &str| fs::write(root.join("d/e/f.txt"), text).unwrap();
+    let away = |name: String| outside.path().join(name);
+    let nothing: [String; 0] = [];
+    for round in 0..3 {
+        // Deleted with all above it, and made again step by step.
+        fs::remove_dir_all(root.join("d")).unwrap();
+        assert_eq!(updated(&peer).await, f, "gone, {round}");
+        quiet().await;
+        fs::create_dir(root.join("d")).unwrap();
+        quiet().await;
+        fs::create_dir(root.join("d/e")).unwrap();
+        write("made again");
+        assert_eq!(updated(&peer).await, f, "back, {round}");
+        quiet().await;
+        write("changed");
+        assert_eq!(updated(&peer).await, f, "changed, {round}");
+        quiet().await;
+        // Renamed above it, and another one put in its place.
+        let old = away(format!("old {round}"));
+        fs::rename(root.join("d"), &old).unwrap();
+        assert_eq!(updated(&peer).await, f, "renamed, {round}");
+        quiet().await;
+        // What happens where it was is nobody's business any more.
+        fs::write(old.join("e/f.txt"), "x").unwrap();
+        assert_eq!(quiet().await, nothing, "elsewhere, {round}");
+        let new = away("new".to_owned());
+        fs::create_dir_all(new.join("e")).unwrap();
+        fs::write(new.join("e/f.txt"), "new").unwrap();
+        fs::rename(new, root.join("d")).unwrap();
+        assert_eq!(updated(&peer).await, f, "replaced, {round}");
+        quiet().await;
+        write("changed");
+        assert_eq!(updated(&peer).await, f, "changed anew, {round}");
+        quiet().await;
+    }
+    fs::remove_dir_all(root.join("d")).unwrap();
+    assert_eq!(updated(&peer).await, f);
+    quiet().await;
+    #[cfg(unix)]
+    {
+        // A way that leads outside is none.
+        let there = away("there".to_owned());
+        fs::create_dir_all(there.join("e")).unwrap();
+        std::os::unix::fs::symlink(&there, root.join("d")).unwrap();
+        assert_eq!(quiet().await, nothing);
+        fs::write(there.join("e/f.txt"), "secret").unwrap();
+        assert_eq!(quiet().await, nothing);
+        fs::remove_file(root.join("d")).unwrap();
+    }
+    fs::create_dir_all(root.join("d/e")).unwrap();
+    write("home");
+    assert_eq!(updated(&peer).await, f);
 }
 
 // req: D-39
@@ -111,7 +206,7 @@ async fn d_39_nothing_is_watched_that_nobody_asked_for() {
     let notes = notes();
     let root = notes.root();
     let limits = Limits {
-        watched_directories: 1,
+        watched_directories: 2,
         ..Limits::default()
     };
     let (peer, handle, _outside) = connect(notes.limited(limits), Revision::LATEST_LEGACY).await;
@@ -120,8 +215,9 @@ async fn d_39_nothing_is_watched_that_nobody_asked_for() {
             .replace(' ', "%20")
             .replace('ü', "%C3%BC")
     };
-    let (a, c) = (uri("a.txt"), uri("b/c.txt"));
-    subscribe(&peer, &a).await;
+    // Each with the folder above it.
+    let (g, c) = (uri("d/g.txt"), uri("b/c.txt"));
+    subscribe(&peer, &g).await;
     let refused = peer
         .request("resources/subscribe", &json!({"uri": c}))
         .await;
@@ -136,7 +232,7 @@ async fn d_39_nothing_is_watched_that_nobody_asked_for() {
             "{missing}"
         );
     }
-    peer.request("resources/unsubscribe", &json!({"uri": a}))
+    peer.request("resources/unsubscribe", &json!({"uri": g}))
         .await
         .unwrap();
     // Its place is free again.
