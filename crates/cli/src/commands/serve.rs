@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -22,6 +22,7 @@ use start_up::{Reached, StartUp};
 
 mod entry;
 mod http;
+mod keys;
 mod start_up;
 mod stop;
 
@@ -65,6 +66,9 @@ pub(crate) struct Serve {
     /// How long running calls may take to finish at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain: u32,
+    /// Keys that replicas share, one a line; the first seals, all open
+    #[arg(long, value_name = "FILE")]
+    seal_keys: Option<PathBuf>,
     #[command(flatten)]
     http: Http,
     #[command(flatten)]
@@ -92,6 +96,7 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.log.start();
         let (transport, why) = self.transport()?;
+        let keys = self.seal_keys.as_deref().map(keys::read).transpose()?;
         let (server, start_up) = self.server()?;
         let revisions = match self.era {
             Speak::Both => Revisions::ALL,
@@ -102,6 +107,7 @@ impl Serve {
         limits.drain = Duration::from_secs(self.drain.into());
         let service = server.into_service().speaks(revisions).limits(limits);
         let service = service.log_params(self.log.params());
+        let service = service.seal_keys(keys.unwrap_or_default());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -14,6 +14,7 @@ mod listening;
 mod log;
 mod memory;
 mod readme;
+mod replicas;
 mod schemas;
 mod start_up;
 mod stream;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::{Command, Output};
 
+use crate::replicas::write_keys;
 use crate::support::{BINARY, Place, golden};
 
 fn said(output: &Output) -> String {
@@ -63,6 +64,16 @@ fn help_fits_a_screen() {
 #[test]
 fn d_36_faults_at_start_are_exit_2_and_a_sentence() {
     let place = Place::new();
+    write_keys(&place, "open.keys", &"00".repeat(32), 0o644);
+    write_keys(&place, "empty.keys", "# none yet\n\n", 0o600);
+    write_keys(
+        &place,
+        "short.keys",
+        &format!("{}\nc2VjcmV0\n", "00".repeat(32)),
+        0o600,
+    );
+    write_keys(&place, "bytes.keys", &"ä".repeat(30), 0o600);
+    write_keys(&place, "long.keys", &"#\n".repeat(40_000), 0o600);
     let lines: &[&[&str]] = &[
         &["serve"],
         &["serve", "nothing"],
@@ -93,6 +104,13 @@ fn d_36_faults_at_start_are_exit_2_and_a_sentence() {
         &["demo"],
         &["serve", "demo", "--listen", "0", "--sse", "mcp"],
         &["serve", "demo", "--listen", "0", "--messages-path", "/sse/"],
+        &["serve", "demo", "--seal-keys", "nothing"],
+        &["serve", "demo", "--seal-keys", "notes"],
+        &["serve", "demo", "--seal-keys", "open.keys"],
+        &["serve", "demo", "--seal-keys", "empty.keys"],
+        &["serve", "demo", "--seal-keys", "short.keys"],
+        &["serve", "demo", "--seal-keys", "bytes.keys"],
+        &["serve", "demo", "--seal-keys", "long.keys"],
     ];
     golden("errors.txt", &all(&place, lines));
     for words in lines {
