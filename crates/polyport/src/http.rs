@@ -1,4 +1,9 @@
 //! Serving over Streamable HTTP, and the older HTTP with SSE beside it.
+//!
+//! - [`serve`]: the last line of a program that is nothing else, on loopback, until a signal.
+//! - [`endpoint`]: a service for the router of an axum application, or of any other of tower's kind.
+//! - [`bind`]: other addresses, a stop of your own.
+//! - [`Config`]: paths, sessions, which hosts and web pages may call, who asks.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,10 +20,13 @@ use crate::server::Server;
 
 /// Starts a server to be mounted beside other routes of an application: its endpoint is a service of `tower`, and so of axum.
 ///
+/// It checks `Host` and `Origin` and answers browsers itself: name in the [`Config`] under which hosts it is reached and which web pages
+/// may call, and put no CORS layer around its route. Older clients want two more routes to it, `/sse` and `/messages`.
+///
 /// ```no_run
 /// # use polyport::{Server, http};
 /// # async fn app(server: Server) -> Result<(), Box<dyn std::error::Error>> {
-/// let config = http::Config::default().allow_host("api.example");
+/// let config = http::Config::default().allow_host("api.example").allow_origin("https://app.example");
 /// let endpoint = http::endpoint(server, config).await?;
 /// let app = axum::Router::new()
 ///     .route("/health", axum::routing::get(|| async { "well" }))
