@@ -69,6 +69,18 @@ fn d_34_an_application_has_it_beside_its_own_pages() {
         ("POST /mcp", foreign, "403", "Host"),
         ("POST /other", HERE, "404", ""),
         (
+            "POST /mcp",
+            &format!("{HERE}Origin: https://app.example\r\n"),
+            "200",
+            "access-control-allow-origin: https://app.example",
+        ),
+        (
+            "POST /mcp",
+            &format!("{HERE}Origin: https://evil.example\r\n"),
+            "403",
+            "Origin",
+        ),
+        (
             "OPTIONS /mcp",
             &page,
             "204",
