@@ -151,5 +151,13 @@ async fn d_40_modern_clients_are_asked_only_where_the_operator_says_so() {
         assert!(read(&peer, &path("work/b.txt")).await.0);
         assert_eq!(read(&peer, &path("a.txt")).await.0, asks == 0);
         assert_eq!(asked.load(Ordering::SeqCst), asks);
+        // A list has no way to ask, so it shows all that is served; a read asks again.
+        let listed = peer.request("resources/list", &json!({})).await.unwrap();
+        assert_eq!(listed["resources"].as_array().unwrap().len(), 3);
+        assert_eq!(asked.load(Ordering::SeqCst), asks);
+        let outside = root(&notes, "a.txt");
+        let outside = json!({"uri": outside["uri"]});
+        let read = peer.request("resources/read", &outside).await;
+        assert_eq!(read.is_ok(), asks == 0);
     }
 }
