@@ -1,24 +1,22 @@
 //! What changes outside any call, and who hears of it: list changes, updates of resources, logs. Nothing is queued twice: a listener
 //! that has not taken a change yet hears of it once, so what waits is bounded by what was subscribed to.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use polyport_model::{Level, SubscriptionFilter};
-use polyport_proto::throttle::Throttle;
 use polyport_proto::{Blame, Limits, Remembered};
 use polyport_wire::{Raw, write};
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
-use crate::said::{left_out_message, log_message};
-use crate::visits::Visits;
+mod logs;
+pub(crate) mod visits;
 
-/// Log messages that wait for one listener; older ones make room, and their number is said.
-const MAX_LOGS: usize = 64;
+use logs::Logs;
+use visits::Visits;
 
 /// Wakes whoever writes to a client.
 pub trait Alert: Send + Sync + 'static {
@@ -320,43 +318,6 @@ impl Listener {
         }
     }
 
-    /// The client has been sent to the page of this id. One whose revision has no such ids is not told of its end either.
-    pub(crate) fn expect_visit(&self, id: &str) {
-        let mut state = lock(&self.state);
-        let session = state.session.as_ref();
-        if session.is_some_and(|session| session.revision.profile().elicitation_ids) {
-            let visits = state.pending.visits.get_or_insert_default();
-            visits.begin(id, self.max_visits);
-        }
-    }
-
-    /// The page of this id is done: who is to say so may. Once.
-    pub(crate) fn ends_visit(&self, id: &str) -> bool {
-        let mut state = lock(&self.state);
-        let visits = state.pending.visits.as_mut();
-        visits.is_some_and(|visits| visits.end(id))
-    }
-
-    /// Tells the client that this page is done.
-    pub(crate) fn tell_visited(&self, id: &str) {
-        let mut state = lock(&self.state);
-        let visits = state.pending.visits.get_or_insert_default();
-        visits.tell(id, self.max_visits);
-        drop(state);
-        if let Some(alert) = self.alert.upgrade() {
-            alert.alert();
-        }
-    }
-
-    /// The page of this id is done. False: the client was not sent there, or has been told.
-    pub(crate) fn visited(&self, id: &str) -> bool {
-        let ends = self.ends_visit(id);
-        if ends {
-            self.tell_visited(id);
-        }
-        ends
-    }
-
     /// All that has changed since the last time, as messages.
     pub fn take(&self) -> Vec<Vec<u8>> {
         let mut state = lock(&self.state);
@@ -452,43 +413,6 @@ pub(crate) fn write_tag(out: &mut Vec<u8>, id: &Raw) {
     out.extend_from_slice(b"{\"io.modelcontextprotocol/subscriptionId\":");
     out.extend_from_slice(id.as_bytes());
     out.push(b'}');
-}
-
-/// Log messages of one session that wait to be taken.
-struct Logs {
-    clock: Clock,
-    throttle: Throttle,
-    waiting: VecDeque<Vec<u8>>,
-    left_out: u32,
-}
-
-impl Logs {
-    fn new() -> Box<Self> {
-        Box::new(Self {
-            clock: Clock::start(),
-            throttle: Throttle::logs(),
-            waiting: VecDeque::new(),
-            left_out: 0,
-        })
-    }
-
-    fn push(&mut self, level: Level, logger: Option<&str>, data: &str) {
-        if !self.throttle.admit(self.clock.now()) {
-            self.left_out += 1;
-            return;
-        }
-        if self.waiting.len() >= MAX_LOGS {
-            self.waiting.pop_front();
-            self.left_out += 1;
-        }
-        self.waiting.push_back(log_message(level, logger, data));
-    }
-
-    fn take(&mut self, out: &mut Vec<Vec<u8>>) {
-        let left_out = std::mem::take(&mut self.left_out);
-        out.extend((left_out > 0).then(|| left_out_message(left_out)));
-        out.extend(self.waiting.drain(..));
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -46,7 +46,6 @@ pub mod stats;
 #[cfg(unix)]
 pub mod stdio;
 pub mod stop;
-mod visits;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};

@@ -8,6 +8,7 @@ use polyport_model::{ElicitAction, ElicitResult, ElicitUrlParams, UrlElicitation
 use polyport_proto::{Code, NeedInput, Outcome, Question, RpcError};
 use polyport_wire::{Raw, splice};
 
+use crate::bus::visits::named;
 use crate::bus::{Bus, Listener};
 use crate::context::Context;
 use crate::fault::internal;
@@ -15,7 +16,6 @@ use crate::handler::DynHandler;
 use crate::layer::told::told;
 use crate::random::{self, NoRandomness};
 use crate::settle::check;
-use crate::visits::named;
 
 /// A page that a user is sent to: an id of its own, and the word to their client that all is done there. It may outlive its call.
 #[derive(Clone)]
