@@ -319,10 +319,8 @@ impl Driver<'_> {
         if let Some(session) = self.peer.session() {
             let alert: Arc<dyn Alert> = self.outbox.clone();
             let limits = &self.service.limits;
-            let listener =
-                self.service
-                    .bus
-                    .listen_session(session.clone(), Arc::downgrade(&alert), limits);
+            let (bus, alert) = (&self.service.bus, Arc::downgrade(&alert));
+            let listener = bus.listen_session(session.clone(), alert, limits);
             self.outbox.set_listener(listener);
         }
     }
