@@ -25,6 +25,12 @@ impl Context {
         Ask::new(self.clone(), question)
     }
 
+    /// Hands a question to the edge once more, which kept it until the client was ready.
+    pub fn ask_again(&self, asked: Asked) {
+        // Where it cannot be asked any more, whoever asked learns it because the asker is dropped.
+        let _ = self.outlet().ask(self, asked);
+    }
+
     /// The answer that an earlier round brought under this key.
     pub fn answer(&self, key: &str) -> Option<Raw> {
         self.rounds().as_ref()?.answers.get(key).cloned()

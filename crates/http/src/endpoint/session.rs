@@ -56,6 +56,8 @@ pub(crate) struct Session {
     listener: Mutex<Option<Arc<Listener>>>,
     /// Made when there is the first one.
     streams: Mutex<Option<Box<Streams>>>,
+    /// Questions that wait for `initialized`. Locked within the conversation.
+    early: Mutex<Vec<(Context, Asked)>>,
     store: Arc<Store>,
     kind: Kind,
     /// The table of sessions knows that the handshake is over.
@@ -94,6 +96,7 @@ impl Session {
             peer: Mutex::new(peer),
             listener: Mutex::default(),
             streams: Mutex::default(),
+            early: Mutex::default(),
             store: store.clone(),
             kind,
             confirmed: AtomicBool::new(false),
@@ -145,6 +148,19 @@ impl Session {
         !self.confirmed.load(Ordering::Relaxed)
             && self.peer().is_initialized()
             && !self.confirmed.swap(true, Ordering::Relaxed)
+    }
+
+    fn lock_early(&self) -> MutexGuard<'_, Vec<(Context, Asked)>> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client is ready: it hears of what has changed meanwhile, and is asked what waited for that.
+    pub(crate) fn ready(&self) {
+        self.alert();
+        let early = std::mem::take(&mut *self.lock_early());
+        for (context, asked) in early {
+            context.ask_again(asked);
+        }
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Box<Streams>>> {
@@ -252,6 +268,7 @@ impl Session {
         let calls = peer.abandon();
         // Under the lock: whoever ends a call looks there whether it was cancelled.
         calls.iter().for_each(|call| call.context.cancel(reason));
+        self.lock_early().clear();
         calls.len()
     }
 }
@@ -269,21 +286,34 @@ impl Alert for Session {
 }
 
 impl Home for Session {
-    fn ask(&self, context: &Context, Asked { question, asker }: Asked) -> Vec<u8> {
+    fn ask(&self, context: &Context, asked: Asked) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut peer = self.peer();
+        // Without room the asker is dropped, and whoever asked learns it so.
+        if !peer.is_initialized() {
+            // basic/lifecycle: nothing is asked before the client is ready.
+            let mut early = self.lock_early();
+            if early.len() < self.store.limits.questions_per_session {
+                early.push((context.clone(), asked));
+            }
+            return text;
+        }
+        let Asked { question, asker } = asked;
         let asker = Asker {
             context: context.clone(),
             sender: asker,
         };
         let params = question.params.as_ref().map(Raw::as_str);
-        let mut text = Vec::new();
-        // Without room the asker is dropped, and whoever asked learns it so.
-        self.peer().ask(question.method, params, asker, &mut text);
+        peer.ask(question.method, params, asker, &mut text);
         text
     }
 
     fn unask(&self, context: &Context) -> Vec<Vec<u8>> {
         let mut cancels = Vec::new();
-        self.peer().forget(
+        let mut peer = self.peer();
+        self.lock_early()
+            .retain(|(_, asked)| !asked.asker.is_closed());
+        peer.forget(
             |asker| asker.context.is(context) && asker.sender.is_closed(),
             // A client that cancelled the call knows.
             |asker| !asker.context.is_revoked(),

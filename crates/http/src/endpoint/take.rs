@@ -6,7 +6,7 @@ use bytes::Bytes;
 use polyport_proto::peer::wants_reply;
 use polyport_proto::{Blame, Outcome, Principal, Receipt, Turn};
 use polyport_rt::run::{Begun, begin};
-use polyport_rt::{Alert, Call, CancelReason};
+use polyport_rt::{Call, CancelReason};
 use polyport_wire::{Malformed, Message};
 
 use super::Endpoint;
@@ -121,7 +121,7 @@ impl Endpoint {
                 let may_begin = !was_initialized && peer.is_initialized();
                 drop(peer);
                 if may_begin {
-                    session.alert();
+                    session.ready();
                 }
                 Taken::Accepted
             }
