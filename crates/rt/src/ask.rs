@@ -158,7 +158,10 @@ enum State {
     /// The modern era: open until the round ends.
     Round,
     /// The legacy era: sent, with what ends the wait for it.
-    Sent(oneshot::Receiver<Answer>, BoxFuture<NoAnswer>),
+    Sent(
+        oneshot::Receiver<Result<Answer, NoAnswer>>,
+        BoxFuture<NoAnswer>,
+    ),
     Done,
 }
 
@@ -244,10 +247,10 @@ impl Future for Ask {
             State::Round if context.open(&this.question, cx.waker()) => return Poll::Pending,
             State::Round | State::New | State::Done => Err(NoAnswer::Over),
             State::Sent(receiver, patience) => match Pin::new(receiver).poll(cx) {
-                Poll::Ready(Ok(answer)) => Ok(answer),
-                // The edge let go of it: there was no room, or the connection has ended.
+                Poll::Ready(Ok(answered)) => answered,
+                // The edge let go of it: its connection or session has ended.
                 Poll::Ready(Err(_)) if context.is_cancelled() => Err(NoAnswer::Over),
-                Poll::Ready(Err(_)) => Err(NoAnswer::TooMany),
+                Poll::Ready(Err(_)) => Err(NoAnswer::Gone),
                 Poll::Pending => match patience.as_mut().poll(cx) {
                     Poll::Ready(no) => Err(no),
                     Poll::Pending => return Poll::Pending,

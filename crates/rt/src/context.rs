@@ -68,7 +68,7 @@ pub trait Outlet: Alert {
     fn transport(&self) -> &'static str;
 
     /// Sends a request to a legacy client on the stream of this call and hands on the answer. Where there is no room for it, the
-    /// asker is dropped.
+    /// asker is told.
     ///
     /// # Errors
     /// The client cannot be asked here.

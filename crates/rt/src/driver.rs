@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polyport_proto::peer::{self, wants_reply};
-use polyport_proto::{Admitted, Answer, Blame, Outcome, Peer, Receipt, Turn};
+use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn};
 use polyport_wire::{Line, Lines, Malformed, Message, Raw, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::bus::{Alert, Listener};
 use crate::context::{Call, CancelReason, Context, Outlet};
 use crate::listen;
 use crate::outbox::{Item, Outbox};
-use crate::question::Asked;
+use crate::question::{self, Asked, NoAnswer};
 use crate::run::{Begun, begin};
 use crate::service::Service;
 use crate::stop::Stop;
@@ -59,7 +58,6 @@ pub async fn drive(
         open: true,
         unread: false,
         ended: false,
-        deaf: false,
         stop,
         deadline: None,
     };
@@ -88,8 +86,6 @@ struct Driver<'a> {
     unread: bool,
     /// The input has ended; the last line may have no end of its own.
     ended: bool,
-    /// All of the input has been looked at.
-    deaf: bool,
     /// When the drain is over.
     deadline: Option<Instant>,
 }
@@ -97,7 +93,7 @@ struct Driver<'a> {
 /// Who waits for the answer to a request of ours, and for which call.
 struct Asker {
     context: Context,
-    sender: oneshot::Sender<Answer>,
+    sender: question::Asker,
 }
 
 /// Why what we had to say was not written.
@@ -263,7 +259,7 @@ impl Driver<'_> {
             }
             Turn::Answer(asker, answer) => {
                 // Whoever asked may wait no more.
-                let _ = asker.sender.send(answer);
+                let _ = asker.sender.send(Ok(answer));
             }
             Turn::Notice(notice) => self.service.notice(notice),
             Turn::Nothing(blame) => {
@@ -367,13 +363,20 @@ impl Driver<'_> {
     }
 
     fn ask(&mut self, context: Context, Asked { question, asker }: Asked) {
-        if self.deaf || asker.is_closed() || context.is_revoked() {
+        if asker.is_closed() || context.is_revoked() {
+            return;
+        }
+        if !self.open {
+            // What it would answer is not read any more.
+            let _ = asker.send(Err(NoAnswer::Gone));
             return;
         }
         if !self.peer.is_initialized() {
             // basic/lifecycle: nothing is asked before the client is ready.
             if self.early.len() < self.service.limits.questions_per_session {
                 self.early.push((context, Asked { question, asker }));
+            } else {
+                let _ = asker.send(Err(NoAnswer::TooMany));
             }
             return;
         }
@@ -383,8 +386,10 @@ impl Driver<'_> {
             context,
             sender: asker,
         };
-        // Without room the asker is dropped, and learns it so.
-        self.peer.ask(question.method, params, asker, &mut self.out);
+        let asked = self.peer.ask(question.method, params, asker, &mut self.out);
+        if let Err(asker) = asked {
+            let _ = asker.sender.send(Err(NoAnswer::TooMany));
+        }
         self.end_line(start);
     }
 
@@ -406,14 +411,12 @@ impl Driver<'_> {
 
     /// The input has ended: nobody can answer any more.
     fn give_up_questions(&mut self) {
-        self.deaf = true;
-        let gone = Raw::from_static("{\"code\":0,\"message\":\"it has closed its side\"}");
         let early = std::mem::take(&mut self.early).into_iter();
         let mut askers: Vec<_> = early.map(|(_, asked)| asked.asker).collect();
         self.peer
             .forget(|_| true, |_| true, |asker, _| askers.push(asker.sender));
         for asker in askers {
-            let _ = asker.send(Err(gone.clone()));
+            let _ = asker.send(Err(NoAnswer::Gone));
         }
     }
 

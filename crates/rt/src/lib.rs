@@ -57,7 +57,7 @@ pub use handler::{BoxFuture, DynHandler, Handler, StartError};
 pub use layer::{Layer, Next};
 pub use life::Started;
 pub use pages::Visit;
-pub use question::{Asked, NoAnswer};
+pub use question::{Asked, Asker, NoAnswer};
 pub use revocation::Revocation;
 pub use seal::SealKey;
 pub use service::Service;

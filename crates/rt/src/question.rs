@@ -23,8 +23,10 @@ pub enum NoAnswer {
     Malformed(String),
     /// Nobody answered in time.
     TimedOut,
-    /// As many questions are open in this session as may be.
+    /// As many questions are open as may be.
     TooMany,
+    /// The client can no longer be asked: it has closed its side or left, or the server stops.
+    Gone,
     /// A fault of the handler's author: this key has been used in this call.
     KeyUsedTwice(String),
     /// A fault of the handler's author: this request must not ask.
@@ -45,9 +47,10 @@ impl fmt::Display for NoAnswer {
             }
             Self::Malformed(why) => write!(f, "The client's answer cannot be read: {why}"),
             Self::TimedOut => f.write_str("Nobody answered in time: ask again"),
-            Self::TooMany => {
-                f.write_str("Too many questions are open in this session: answer one of them first")
-            }
+            Self::TooMany => f.write_str("Too many questions are open: answer one of them first"),
+            Self::Gone => f.write_str(
+                "The client can no longer be asked: its connection has ended, or is about to",
+            ),
             Self::KeyUsedTwice(key) => {
                 write!(f, "The key {key:?} is used twice in one call")
             }
@@ -74,5 +77,8 @@ pub struct Asked {
     /// What is asked.
     pub question: Question,
     /// Who waits for the answer; closed when nobody does any more.
-    pub asker: oneshot::Sender<Answer>,
+    pub asker: Asker,
 }
+
+/// Where an edge leaves the answer to a question, or why there will be none. Dropped it says that the client is gone.
+pub type Asker = oneshot::Sender<Result<Answer, NoAnswer>>;

@@ -141,15 +141,20 @@ impl Script {
         self.stopper.stop();
     }
 
+    /// Ends our sending side; what comes can still be read.
+    pub async fn close(&mut self) {
+        if let Some(mut writer) = self.writer.take() {
+            // The server may have closed first.
+            let _ = writer.shutdown().await;
+        }
+    }
+
     /// Ends our sending side and waits for the end of the server; what it still sends is read and left.
     ///
     /// # Panics
     /// It does not end within an hour of virtual time.
     pub async fn end(&mut self) -> Ended {
-        if let Some(mut writer) = self.writer.take() {
-            // The server may have closed first.
-            let _ = writer.shutdown().await;
-        }
+        self.close().await;
         let serving = self.serving.take().expect("ended once");
         while self.receive().await.is_some() {}
         serving.await.expect("the driver does not panic")

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_proto::http::{EventId, Occupied};
-use polyport_proto::{Answer, Blame, Peer};
+use polyport_proto::{Blame, Peer};
 use polyport_rt::stats::Live;
-use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener};
+use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener, NoAnswer};
 use polyport_wire::Raw;
-use tokio::sync::oneshot;
 
 use super::streams::Streams;
 use crate::exchange::{Exchange, Home};
@@ -27,7 +26,7 @@ pub(crate) struct Running {
 #[derive(Debug)]
 pub(crate) struct Asker {
     context: Context,
-    pub(crate) sender: oneshot::Sender<Answer>,
+    pub(crate) sender: polyport_rt::Asker,
 }
 
 /// The conversation of a session.
@@ -289,12 +288,13 @@ impl Home for Session {
     fn ask(&self, context: &Context, asked: Asked) -> Vec<u8> {
         let mut text = Vec::new();
         let mut peer = self.peer();
-        // Without room the asker is dropped, and whoever asked learns it so.
         if !peer.is_initialized() {
             // basic/lifecycle: nothing is asked before the client is ready.
             let mut early = self.lock_early();
             if early.len() < self.store.limits.questions_per_session {
                 early.push((context.clone(), asked));
+            } else {
+                let _ = asked.asker.send(Err(NoAnswer::TooMany));
             }
             return text;
         }
@@ -304,7 +304,9 @@ impl Home for Session {
             sender: asker,
         };
         let params = question.params.as_ref().map(Raw::as_str);
-        peer.ask(question.method, params, asker, &mut text);
+        if let Err(asker) = peer.ask(question.method, params, asker, &mut text) {
+            let _ = asker.sender.send(Err(NoAnswer::TooMany));
+        }
         text
     }
 

@@ -106,7 +106,7 @@ impl Endpoint {
             }
             Turn::Answer(asker, answer) => {
                 // Whoever asked may wait no more.
-                let _ = asker.sender.send(answer);
+                let _ = asker.sender.send(Ok(answer));
                 Taken::Accepted
             }
             Turn::Notice(notice) => {

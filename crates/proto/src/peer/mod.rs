@@ -335,16 +335,24 @@ impl<C, Q> Peer<C, Q> {
         true
     }
 
-    /// Writes a request to a legacy client; [`Turn::Answer`] brings what it comes to. False, and nothing is written: the session has
-    /// as many of them waiting as it may, or there is none.
+    /// Writes a request to a legacy client; [`Turn::Answer`] brings what it comes to.
     ///
     /// Whether the client declared that it can answer is for the asker to know.
-    pub fn ask(&mut self, method: &str, params: Option<&str>, asker: Q, out: &mut Vec<u8>) -> bool {
-        let room = self.session.is_some() && self.outgoing.len() < self.questions;
-        if room {
-            self.outgoing.ask(method, params, asker, out);
+    ///
+    /// # Errors
+    /// The session has as many of them waiting as it may, or there is none: the asker comes back, and nothing is written.
+    pub fn ask(
+        &mut self,
+        method: &str,
+        params: Option<&str>,
+        asker: Q,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Q> {
+        if self.session.is_none() || self.outgoing.len() >= self.questions {
+            return Err(asker);
         }
-        room
+        self.outgoing.ask(method, params, asker, out);
+        Ok(())
     }
 
     /// How many requests of ours wait for their answer.
