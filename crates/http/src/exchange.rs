@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use polyport_proto::Limits;
 use polyport_proto::http::Log;
-use polyport_rt::{Asked, Context, Listener, Revocation};
+use polyport_rt::{Asked, Clock, Context, Listener, Revocation};
 
 use crate::store::Store;
 
@@ -27,8 +27,8 @@ pub(crate) trait Home: Send + Sync {
     /// Nobody waits any more for some of what this call has asked: what the client is told.
     fn unask(&self, context: &Context) -> Vec<Vec<u8>>;
 
-    /// How long a question may wait.
-    fn question_wait(&self) -> Duration;
+    /// Within which bounds its client is asked.
+    fn limits(&self) -> &Limits;
 
     /// Who hears of changes for it.
     fn listener(&self) -> Option<Arc<Listener>>;
@@ -78,6 +78,8 @@ pub(crate) struct State {
     /// Which stream of its session it is; then its events have ids.
     pub(crate) number: Option<u64>,
     pub(crate) reader: Option<Seat>,
+    /// Since when its last reader is gone, and how long that one was told to stay away.
+    pub(crate) left: Option<(Clock, Duration)>,
     /// Counts the readers.
     pub(crate) turns: u64,
     /// The reader is to leave, and to come back after this time.
@@ -118,6 +120,7 @@ impl Exchange {
             streaming: kind != Kind::Calls,
             number: None,
             reader: None,
+            left: None,
             turns: 0,
             released: None,
             deaf: false,
@@ -368,7 +371,7 @@ impl Exchange {
         if state.reader.as_ref().is_none_or(|seat| seat.turn != turn) {
             return;
         }
-        state.reader = None;
+        state.stand_up(Duration::ZERO);
         if state.number.is_none() && self.kind != Kind::General {
             state.deaf = true;
             state.source = None;
@@ -396,6 +399,20 @@ impl State {
     pub(crate) fn is_over(&self) -> bool {
         let mut waiting = self.log.iter_waiting();
         self.open == 0 && self.answer.is_none() && waiting.all(Event::is_revoked)
+    }
+
+    /// Its reader is gone, and may be expected after this time.
+    pub(crate) fn stand_up(&mut self, retry: Duration) {
+        self.reader = None;
+        self.left = Some((Clock::start(), retry));
+    }
+
+    /// For how long a client that could have read has not.
+    pub(crate) fn away(&self) -> Duration {
+        let away = self.left.filter(|_| self.reader.is_none());
+        away.map_or(Duration::ZERO, |(left, retry)| {
+            left.now().saturating_sub(retry)
+        })
     }
 
     /// Has it had readers, and has none now?

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use polyport_rt::{Alert, Asked, Context, Listener, Outlet};
+use polyport_rt::{Alert, Asked, Context, Listener, NoAnswer, Outlet};
 
 use crate::exchange::{Event, Exchange, wake};
 
@@ -43,9 +43,13 @@ impl Outlet for Exchange {
     }
 
     fn ask(&self, context: &Context, asked: Asked) -> Result<(), Asked> {
-        let Some(home) = self.home().filter(|_| self.streams() && !self.lock().deaf) else {
+        let Some(home) = self.home().filter(|_| self.streams()) else {
             return Err(asked);
         };
+        if self.lock().deaf {
+            let _ = asked.asker.send(Err(NoAnswer::Gone));
+            return Ok(());
+        }
         self.push_of(context, vec![home.ask(context, asked)]);
         Ok(())
     }
@@ -57,8 +61,13 @@ impl Outlet for Exchange {
     }
 
     fn question_wait(&self) -> Duration {
-        let wait = self.home().map(|home| home.question_wait());
+        let wait = self.home().map(|home| home.limits().question_wait);
         wait.unwrap_or_default()
+    }
+
+    fn patience(&self, waited: Duration) -> Option<Duration> {
+        let bound = self.home()?.limits().question_unread;
+        Some(bound.saturating_sub(self.lock().away().min(waited)))
     }
 
     fn listener(&self) -> Option<Arc<Listener>> {

@@ -132,7 +132,7 @@ impl Reader {
         if !over && let Some(after) = state.released.take() {
             let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
             sse::retry(&mut out, ms);
-            state.reader = None;
+            state.stand_up(after);
             over = true;
         }
         ((!out.is_empty()).then(|| out.into()), over)

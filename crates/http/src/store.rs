@@ -1,14 +1,18 @@
-//! What all streams of an endpoint share: their bounds, and how much is kept for clients that may come back.
+//! What all sessions of an endpoint share: their bounds, how much is kept for clients that may come back, and how much each
+//! principal is asked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polyport_proto::Limits;
+use polyport_rt::quota::Quota;
 
-/// Bytes that wait for a client, or that are kept in case it missed them.
 #[derive(Debug)]
 pub(crate) struct Store {
+    /// Bytes that wait for a client, or that are kept in case it missed them.
     used: AtomicUsize,
+    /// Questions that wait for their answer.
+    pub(crate) questions: Quota,
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -16,6 +20,7 @@ impl Store {
     pub(crate) fn new(limits: &Arc<Limits>) -> Self {
         Self {
             used: AtomicUsize::new(0),
+            questions: Quota::default(),
             limits: limits.clone(),
         }
     }

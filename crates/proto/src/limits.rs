@@ -63,6 +63,12 @@ pub struct Limits {
     pub question_wait: Duration,
     /// Pages to which one legacy session was sent and that are not done. Defaults to 64; the oldest is forgotten, and its end not told.
     pub visits_per_session: usize,
+    /// How long a question over HTTP may wait while nobody reads the stream of its call. Defaults to 60 seconds; then the client counts
+    /// as gone, and the call is told so. A client that was sent away has this time on top of the one after which it is to come back.
+    pub question_unread: Duration,
+    /// Requests of ours that all legacy HTTP sessions of one principal may have waiting for their answer; clients that prove nothing
+    /// count as one principal. Defaults to 512; one more question has no answer.
+    pub questions_per_principal: usize,
     /// How long a modern client may take to come back with answers. Defaults to an hour; then it begins again.
     pub state_life: Duration,
     /// Bytes of sealed state that travel with a client. Defaults to 16 KiB; what is longer stays here under a handle.
@@ -121,6 +127,8 @@ impl Default for Limits {
             questions_per_session: 64,
             question_wait: Duration::from_secs(10 * 60),
             visits_per_session: 64,
+            question_unread: Duration::from_secs(60),
+            questions_per_principal: 512,
             state_life: Duration::from_secs(60 * 60),
             state_bytes: 16 << 10,
             state_store_bytes: 16 << 20,

@@ -5,12 +5,14 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
 
 use polyport_model::method;
 use polyport_proto::{Answer, Era, Question, RpcError};
 use polyport_wire::Raw;
 use tokio::sync::oneshot;
 
+use crate::clock::Clock;
 use crate::context::Context;
 use crate::fault::failure;
 use crate::handler::BoxFuture;
@@ -299,11 +301,25 @@ impl fmt::Debug for Ask {
     }
 }
 
-/// What ends the wait for an answer: the time, or the end of the call.
+/// What ends the wait for an answer: the time, the end of the call, or a client that has left it.
 async fn no_answer(context: Context) -> NoAnswer {
     tokio::select! {
         () = tokio::time::sleep(context.question_wait()) => NoAnswer::TimedOut,
         () = context.ended() => NoAnswer::Over,
+        () = left_alone(&context) => NoAnswer::Gone,
+    }
+}
+
+/// Waits until nobody has read the stream of the call for too long.
+async fn left_alone(context: &Context) {
+    let asked = Clock::start();
+    loop {
+        match context.outlet().patience(asked.now()) {
+            None => std::future::pending().await,
+            Some(Duration::ZERO) => return,
+            // Until then somebody may have left and come back.
+            Some(more) => tokio::time::sleep(more).await,
+        }
     }
 }
 

@@ -87,6 +87,13 @@ pub trait Outlet: Alert {
         Limits::default().question_wait
     }
 
+    /// How much longer a question that has waited for so long waits for somebody who reads the stream of its call. Zero: it has
+    /// waited long enough. None: there is no such bound here.
+    fn patience(&self, waited: Duration) -> Option<Duration> {
+        let _ = waited;
+        None
+    }
+
     /// Who hears of changes for the legacy session of this call.
     fn listener(&self) -> Option<Arc<Listener>> {
         None

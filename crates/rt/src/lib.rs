@@ -31,7 +31,7 @@ pub mod memory;
 pub mod outbox;
 mod pages;
 mod question;
-mod quota;
+pub mod quota;
 pub mod random;
 mod revocation;
 mod rounds;

@@ -59,10 +59,10 @@ async fn listen(service: Service, call: Call) -> Outcome {
         );
     };
     let limits = &service.limits;
-    let Some(_place) = service
-        .listens
-        .enter(context.envelope().principal(), limits.listens_per_principal)
-    else {
+    let principal = context.envelope().principal();
+    // Who is not known is bounded as all calls are.
+    let most = principal.map_or(usize::MAX, |_| limits.listens_per_principal);
+    let Some(_place) = service.listens.enter(principal, most) else {
         context.turn_away();
         let limit = limits.listens_per_principal;
         return Outcome::Failed(Blame::TooManyListens { limit }.error());

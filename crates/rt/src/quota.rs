@@ -1,49 +1,47 @@
-//! How many streams of changes each principal has open.
+//! How many of something each principal has: streams of changes, open questions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use polyport_proto::Principal;
 
-/// How many streams each principal has open.
-#[derive(Debug, Default)]
-pub(crate) struct Listens(Arc<Mutex<HashMap<Arc<Principal>, usize>>>);
+type Held = Arc<Mutex<HashMap<Option<Arc<Principal>>, usize>>>;
 
-impl Listens {
-    /// One more; none: there are as many as there may be. Who is not known is bounded as all calls are.
-    pub(crate) fn enter(&self, principal: Option<&Arc<Principal>>, max: usize) -> Option<Place> {
-        if let Some(principal) = principal {
-            let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = open.entry(principal.clone()).or_default();
-            if *count >= max {
-                return None;
-            }
-            *count += 1;
+/// How many each principal has. All who are not known count as one. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct Quota(Held);
+
+impl Quota {
+    /// One more; none: there are as many as there may be.
+    pub fn enter(&self, principal: Option<&Arc<Principal>>, max: usize) -> Option<Place> {
+        let principal = principal.cloned();
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = held.get(&principal).copied().unwrap_or(0);
+        if before >= max {
+            return None;
         }
+        held.insert(principal.clone(), before + 1);
         Some(Place {
-            open: self.0.clone(),
-            principal: principal.cloned(),
+            held: self.0.clone(),
+            principal,
         })
     }
 }
 
-/// One stream's place, until it is dropped.
+/// One of them, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    open: Arc<Mutex<HashMap<Arc<Principal>, usize>>>,
+pub struct Place {
+    held: Held,
     principal: Option<Arc<Principal>>,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Some(principal) = &self.principal else {
-            return;
-        };
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(principal) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.principal) {
             *count -= 1;
             if *count == 0 {
-                open.remove(principal);
+                held.remove(&self.principal);
             }
         }
     }

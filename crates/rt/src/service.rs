@@ -15,7 +15,7 @@ use crate::handler::{DynHandler, Handler, StartError};
 use crate::journal::Shown;
 use crate::layer::{Layer, Layered};
 use crate::life::{Life, Started};
-use crate::quota::Listens;
+use crate::quota::Quota;
 use crate::seal::SealKey;
 use crate::state::States;
 use crate::stats::{Counters, Kind, Live, Stats};
@@ -32,7 +32,7 @@ pub struct Service {
     /// Who hears of changes outside calls.
     pub bus: Bus,
     pub(crate) states: Arc<States>,
-    pub(crate) listens: Arc<Listens>,
+    pub(crate) listens: Quota,
     running: Arc<AtomicUsize>,
     ended: Arc<Notify>,
     pub(crate) counters: Arc<Counters>,
@@ -51,7 +51,7 @@ impl Service {
         Self {
             bus: handler.bus_dyn().unwrap_or_default(),
             states: Arc::default(),
-            listens: Arc::default(),
+            listens: Quota::default(),
             handler,
             speaks: Revisions::ALL,
             limits: Arc::default(),

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_proto::http::{EventId, Occupied};
-use polyport_proto::{Blame, Peer};
+use polyport_proto::{Blame, Limits, Peer};
+use polyport_rt::quota::Place;
 use polyport_rt::stats::Live;
 use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener, NoAnswer};
 use polyport_wire::Raw;
@@ -27,7 +28,11 @@ pub(crate) struct Running {
 pub(crate) struct Asker {
     context: Context,
     pub(crate) sender: polyport_rt::Asker,
+    _place: Place,
 }
+
+/// A question that waits until the client is ready.
+type Early = (Context, Asked, Place);
 
 /// The conversation of a session.
 pub(crate) type Conversation = Peer<Running, Asker>;
@@ -56,7 +61,7 @@ pub(crate) struct Session {
     /// Made when there is the first one.
     streams: Mutex<Option<Box<Streams>>>,
     /// Questions that wait for `initialized`. Locked within the conversation.
-    early: Mutex<Vec<(Context, Asked)>>,
+    early: Mutex<Vec<Early>>,
     store: Arc<Store>,
     kind: Kind,
     /// The table of sessions knows that the handshake is over.
@@ -149,7 +154,7 @@ impl Session {
             && !self.confirmed.swap(true, Ordering::Relaxed)
     }
 
-    fn lock_early(&self) -> MutexGuard<'_, Vec<(Context, Asked)>> {
+    fn lock_early(&self) -> MutexGuard<'_, Vec<Early>> {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +162,9 @@ impl Session {
     pub(crate) fn ready(&self) {
         self.alert();
         let early = std::mem::take(&mut *self.lock_early());
-        for (context, asked) in early {
+        for (context, asked, place) in early {
+            // It takes one anew.
+            drop(place);
             context.ask_again(asked);
         }
     }
@@ -287,12 +294,22 @@ impl Alert for Session {
 impl Home for Session {
     fn ask(&self, context: &Context, asked: Asked) -> Vec<u8> {
         let mut text = Vec::new();
+        let limits = &self.store.limits;
+        let principal = context.envelope().principal();
+        let place = self
+            .store
+            .questions
+            .enter(principal, limits.questions_per_principal);
+        let Some(place) = place else {
+            let _ = asked.asker.send(Err(NoAnswer::TooMany));
+            return text;
+        };
         let mut peer = self.peer();
         if !peer.is_initialized() {
             // basic/lifecycle: nothing is asked before the client is ready.
             let mut early = self.lock_early();
-            if early.len() < self.store.limits.questions_per_session {
-                early.push((context.clone(), asked));
+            if early.len() < limits.questions_per_session {
+                early.push((context.clone(), asked, place));
             } else {
                 let _ = asked.asker.send(Err(NoAnswer::TooMany));
             }
@@ -302,6 +319,7 @@ impl Home for Session {
         let asker = Asker {
             context: context.clone(),
             sender: asker,
+            _place: place,
         };
         let params = question.params.as_ref().map(Raw::as_str);
         if let Err(asker) = peer.ask(question.method, params, asker, &mut text) {
@@ -314,7 +332,7 @@ impl Home for Session {
         let mut cancels = Vec::new();
         let mut peer = self.peer();
         self.lock_early()
-            .retain(|(_, asked)| !asked.asker.is_closed());
+            .retain(|(_, asked, _)| !asked.asker.is_closed());
         peer.forget(
             |asker| asker.context.is(context) && asker.sender.is_closed(),
             // A client that cancelled the call knows.
@@ -324,8 +342,8 @@ impl Home for Session {
         cancels
     }
 
-    fn question_wait(&self) -> Duration {
-        self.store.limits.question_wait
+    fn limits(&self) -> &Limits {
+        &self.store.limits
     }
 
     fn listener(&self) -> Option<Arc<Listener>> {

@@ -28,6 +28,7 @@ mod sockets;
 mod state;
 mod storms;
 mod streams;
+mod vanished;
 
 use std::time::Duration;
 

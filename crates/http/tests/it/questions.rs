@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Opens a session of a client that can be asked everything.
-async fn open_able(endpoint: &Endpoint, revision: &str) -> String {
+pub(crate) async fn open_able(endpoint: &Endpoint, revision: &str) -> String {
     let session = begin_able(endpoint, revision).await;
     post(endpoint, &[("mcp-session-id", &session)], INITIALIZED).await;
     session
@@ -26,25 +26,25 @@ async fn begin_able(endpoint: &Endpoint, revision: &str) -> String {
     post(endpoint, &[], &initialize).await.session()
 }
 
-fn able() -> String {
+pub(crate) fn able() -> String {
     let able = "\"capabilities\":{\"elicitation\":{},\"sampling\":{},\"roots\":{}}";
     INITIALIZE.replace("\"capabilities\":{}", able)
 }
 
-fn answer(id: &Value, result: &str) -> String {
+pub(crate) fn answer(id: &Value, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-async fn post_in(endpoint: &Endpoint, session: &str, body: &str) -> Got {
+pub(crate) async fn post_in(endpoint: &Endpoint, session: &str, body: &str) -> Got {
     post(endpoint, &[("mcp-session-id", session)], body).await
 }
 
-async fn begin(endpoint: &Endpoint, session: &str, body: &str) -> Stream {
+pub(crate) async fn begin(endpoint: &Endpoint, session: &str, body: &str) -> Stream {
     stream(endpoint, "POST", &[("mcp-session-id", session)], body).await
 }
 
 /// The next message, which asks.
-async fn question(stream: &mut Stream) -> Value {
+pub(crate) async fn question(stream: &mut Stream) -> Value {
     loop {
         let event = stream.next().await.expect("a question");
         if !event.data.is_empty() {
@@ -58,8 +58,8 @@ async fn question(stream: &mut Stream) -> Value {
     }
 }
 
-const ACCEPT: &str = r#"{"action":"accept","content":{}}"#;
-const ROOTS: &str = r#"{"roots":[]}"#;
+pub(crate) const ACCEPT: &str = r#"{"action":"accept","content":{}}"#;
+pub(crate) const ROOTS: &str = r#"{"roots":[]}"#;
 
 // req: Q-LEGACY
 #[tokio::test(start_paused = true)]
@@ -105,7 +105,7 @@ async fn a_question_waits_for_a_client_that_is_away() {
     let mut first = begin(&endpoint, &session, &call(1, "asks form")).await;
     let asked = question(&mut first).await;
     drop(first);
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_secs(50)).await;
     let id = ("mcp-session-id", session.as_str());
     let mut again = stream(&endpoint, "GET", &[id, ("last-event-id", "1-0")], "").await;
     assert_eq!(
