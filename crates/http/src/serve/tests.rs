@@ -70,6 +70,29 @@ async fn v_418_whoever_drips_is_let_go() {
     assert!(seconds <= 61, "{seconds}: {got:?}");
 }
 
+// req: V-418
+#[tokio::test(start_paused = true)]
+async fn v_418_whoever_takes_nothing_is_let_go() {
+    let big = "x".repeat(100_000);
+    let modern = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{big}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: {}\r\n\r\n{modern}",
+        modern.len()
+    );
+    for taken in [0, 1_000] {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 12);
+        let serving = tokio::spawn(connection(endpoint(), ours, Stop::never()));
+        theirs.write_all(request.as_bytes()).await.unwrap();
+        theirs.read_exact(&mut vec![0; taken]).await.unwrap();
+        let begun = Instant::now();
+        let ended = timeout(Duration::from_secs(3_600), serving).await;
+        let seconds = begun.elapsed().as_secs();
+        assert!(ended.is_ok() && (60..=61).contains(&seconds), "{seconds}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_accepted_waits_for_no_full_segment() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -255,10 +278,12 @@ mod http2 {
         let endpoint = endpoint();
         let open = (0..102).map(|n| frame(HEADERS, END_HEADERS, 2 * n + 1, &fields(&[])));
         let (got, _) = play(&endpoint, open.collect()).await;
-        // Settings: an identifier in two bytes, its value in four; 3 is the number of streams.
+        // Settings: an identifier in two bytes, its value in four. 3 is the number of streams, 6 the length of a head.
         let (_, _, _, settings) = got.iter().find(|frame| frame.0 == SETTINGS).unwrap();
-        let streams = settings.chunks(6).find(|setting| setting[..2] == [0, 3]);
-        assert_eq!(streams.unwrap()[2..], 100_u32.to_be_bytes());
+        for (id, value) in [(3, 100_u32), (6, 64 << 10)] {
+            let setting = settings.chunks(6).find(|setting| setting[..2] == [0, id]);
+            assert_eq!(setting.unwrap()[2..], value.to_be_bytes());
+        }
         let refused: Vec<_> = got.iter().filter(|frame| frame.0 == RESET).collect();
         // The error is REFUSED_STREAM.
         let refused: Vec<_> = refused.iter().map(|f| (f.2, f.3[3])).collect();
@@ -290,8 +315,8 @@ mod http2 {
     async fn v_418_a_long_list_of_headers_is_refused() {
         let endpoint = endpoint();
         let long = "x".repeat(15_000);
-        // One head in many frames, ended or not.
-        for (pieces, ends) in [(5, true), (5, false), (2_000, false)] {
+        // One head in many frames, ended or not. The first is as long as it may be, and its request goes wrong for another reason.
+        for (pieces, ends) in [(4, true), (5, true), (5, false), (2_000, false)] {
             let mut frames = vec![frame(HEADERS, END_STREAM, 1, &fields(&[]))];
             for n in 0..pieces {
                 let mut more = Vec::new();
@@ -304,6 +329,12 @@ mod http2 {
                 frames.push(frame(CONTINUATION, flags, 1, &more));
             }
             let (got, ended) = play(&endpoint, frames).await;
+            if pieces == 4 {
+                let answer = got.iter().find(|frame| frame.0 == HEADERS);
+                // 12 is the status 400 (RFC 7541, A).
+                assert_eq!(answer.map(|frame| frame.3[0]), Some(0x80 | 12));
+                continue;
+            }
             let reset = got.iter().any(|f| f.0 == RESET || f.0 == GO_AWAY);
             let refused = got.iter().any(|f| f.0 == HEADERS) || reset || ended;
             // What never ends is ended by the pings that nobody answers.
@@ -318,20 +349,20 @@ mod http2 {
     #[tokio::test(start_paused = true)]
     async fn v_418_a_head_that_drips_is_let_go() {
         let endpoint = endpoint();
-        let head = frame(HEADERS, 0, 1, &fields(&[]));
         let settings = frame(SETTINGS, 0, 0, &[]);
-        for first in [
-            [PREFACE, &settings, &head[..20]].concat(),
-            [
-                PREFACE,
-                &settings,
-                &head[..],
-                &[0, 0, 100, CONTINUATION, 0, 0, 0, 0, 1],
-            ]
-            .concat(),
+        let head = frame(HEADERS, 0, 1, &fields(&[]));
+        // Frames that would take hours to come: no ping can be answered between their bytes.
+        let long = |kind| frame(kind, 0, 1, &[0; 16_000])[..9].to_vec();
+        for (begun, drips) in [
+            ([long(HEADERS), fields(&[])].concat(), &[0][..]),
+            ([head, long(CONTINUATION)].concat(), &[0]),
+            (long(DATA), &[0]),
+            // Not a byte more.
+            (Vec::new(), &[]),
         ] {
-            let (_, seconds) = drip(&endpoint, &first, &[0]).await;
-            assert!(seconds <= 120, "{seconds}");
+            let first = [PREFACE, &settings, &begun].concat();
+            let (_, seconds) = drip(&endpoint, &first, drips).await;
+            assert!((30..=51).contains(&seconds), "{seconds} {}", begun.len());
         }
     }
 }

@@ -169,6 +169,40 @@ async fn sessions_whose_time_is_over_go_by_themselves() {
     serving.await.unwrap();
 }
 
+// req: D-35
+#[tokio::test]
+async fn d_35_connections_beyond_the_bound_wait() {
+    let mut limits = Limits::default();
+    limits.connections = 2;
+    let (address, stopper, serving) =
+        serve_endpoint(endpoint_with(Puppet::default(), limits)).await;
+    let asked = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answered = async |stream: &mut TcpStream| {
+        stream.write_all(asked).await.unwrap();
+        let mut got = vec![0; 4_096];
+        let length = stream.read(&mut got).await.unwrap();
+        assert!(got[..length].starts_with(b"HTTP/1.1 404"));
+    };
+    let mut first = TcpStream::connect(address).await.unwrap();
+    let mut second = TcpStream::connect(address).await.unwrap();
+    answered(&mut first).await;
+    answered(&mut second).await;
+    let mut third = TcpStream::connect(address).await.unwrap();
+    third.write_all(asked).await.unwrap();
+    // However often the others are answered, this one is not.
+    for _ in 0..50 {
+        answered(&mut first).await;
+        answered(&mut second).await;
+    }
+    let silence = third.try_read(&mut [0; 1]).unwrap_err();
+    assert_eq!(silence.kind(), std::io::ErrorKind::WouldBlock);
+    drop(second);
+    third.read_u8().await.unwrap();
+    drop((first, third));
+    stopper.stop();
+    serving.await.unwrap();
+}
+
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// The only place of a server is free again when whoever holds it keeps it waiting for a moment.
