@@ -1,16 +1,14 @@
-//! What a message of very many small values costs: memory, in a process of its own, and time.
-
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::process::Command;
-use std::time::{Duration, Instant};
+//! What a message of very many small values costs: memory and computing time, in a process of its own.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use polyport::http::{Config, endpoint};
+use polyport::http::{Config, Endpoint, endpoint};
 use polyport::schemars::JsonSchema;
 use polyport::serde::Deserialize;
 use polyport::{Server, serde_json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
 
 /// Rows of any kind.
 #[derive(Deserialize, JsonSchema)]
@@ -34,8 +32,12 @@ fn server() -> Server {
         })
 }
 
-/// Rows of this many values each; the very last value is of another type where `wrong`.
+/// Rows of 50,000 values each; the very last value is of another type where `wrong`.
 fn rows(kind: &str, rows: usize, wrong: bool) -> String {
+    rows_of(kind, rows, 50_000, wrong)
+}
+
+fn rows_of(kind: &str, rows: usize, values: usize, wrong: bool) -> String {
     let mut text = String::from("[");
     for row in 0..rows {
         text.push_str(match (row, kind) {
@@ -44,7 +46,7 @@ fn rows(kind: &str, rows: usize, wrong: bool) -> String {
             (_, "records") => ",{",
             (_, _) => ",[",
         });
-        for n in 0..50_000 {
+        for n in 0..values {
             let comma = if n == 0 { "" } else { "," };
             let done = match kind {
                 "texts" => write!(text, "{comma}\"{:x}\"", n % 4_096),
@@ -61,12 +63,24 @@ fn rows(kind: &str, rows: usize, wrong: bool) -> String {
     text + "]"
 }
 
-/// The most memory that this process has had.
+/// The most memory that this process has had, since that was last forgotten.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.unwrap().trim().strip_suffix(" kB").unwrap();
     kib.trim().parse::<usize>().unwrap() << 10
+}
+
+/// Seconds that this process has spent computing, whoever else did meanwhile.
+fn computed() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // What stands before the last bracket is a name (proc(5)); of the rest the 12th and 13th are hundredths in the program and the system.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let spent = fields.split_whitespace().skip(11).take(2);
+    spent
+        .map(|ticks| ticks.parse::<f64>().unwrap())
+        .sum::<f64>()
+        / 100.0
 }
 
 /// The variable that says which case is measured.
@@ -81,30 +95,45 @@ async fn one_heavy_call() {
     };
     let (tool, given) = case.split_once(' ').unwrap();
     let (rows_given, wrong) = given.split_once(' ').unwrap();
-    let rows = rows(tool, rows_given.parse().unwrap(), wrong == "true");
+    let endpoint = endpoint(server(), Config::default()).await.unwrap();
+    // The pages of the program itself are no cost of a call: they come in with this one.
+    let wrong = wrong == "true";
+    handle(&endpoint, request(tool, &rows_of(tool, 1, 100, wrong))).await;
+    let rows = rows(tool, rows_given.parse().unwrap(), wrong);
+    let length = rows.len();
+    let request = request(tool, &rows);
+    drop(rows);
+    // From here on the peak is counted anew.
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let (before, begun) = (peak(), computed());
+    let (status, is_error) = handle(&endpoint, request).await;
+    // The system counts in steps of some pages, so that what costs next to nothing may seem to give some back.
+    let times = peak().saturating_sub(before) as f64 / length as f64;
+    let seconds = computed() - begun;
+    println!("\nmeasured {status} {is_error} {times:.2} {seconds:.2}");
+}
+
+fn request(tool: &str, rows: &str) -> http::Request<Full<Bytes>> {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"rows":{rows}}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
     );
-    drop(rows);
-    let length = body.len();
-    let request = http::Request::post("/mcp")
+    http::Request::post("/mcp")
         .header("host", "localhost")
         .header("content-type", "application/json")
         .header("mcp-protocol-version", "2026-07-28")
         .header("mcp-method", "tools/call")
         .header("mcp-name", tool)
         .body(Full::new(Bytes::from(body)))
-        .unwrap();
-    let endpoint = endpoint(server(), Config::default()).await.unwrap();
-    // From here on the peak is counted anew.
-    std::fs::write("/proc/self/clear_refs", "5").unwrap();
-    let before = peak();
+        .unwrap()
+}
+
+/// The status of the answer, and whether the tool has failed.
+async fn handle(endpoint: &Endpoint, request: http::Request<Full<Bytes>>) -> (u16, bool) {
     let response = endpoint.handle(request).await;
     let status = response.status().as_u16();
     let text = response.into_body().collect().await.unwrap().to_bytes();
     let is_error = text.windows(14).any(|w| w == b"\"isError\":true");
-    let times = (peak() - before) as f64 / length as f64;
-    println!("\nmeasured {status} {is_error} {times:.2}");
+    (status, is_error)
 }
 
 // req: V-403
@@ -120,7 +149,6 @@ fn v_403_many_small_values_cost_a_small_multiple_of_their_text() {
         // A value without a type takes thirty times its text: there the number of values is the bound.
         ("anything 21 false", 400, false),
     ] {
-        let begun = Instant::now();
         let ran = Command::new(std::env::current_exe().unwrap())
             .args(["heavy::one_heavy_call", "--exact", "--nocapture"])
             .env(CASE, case)
@@ -129,12 +157,16 @@ fn v_403_many_small_values_cost_a_small_multiple_of_their_text() {
         let said = String::from_utf8_lossy(&ran.stdout);
         let line = said.lines().find_map(|line| line.strip_prefix("measured "));
         let line = line.unwrap_or_else(|| panic!("{case}: {said}"));
+        let (line, seconds) = line.rsplit_once(' ').unwrap();
         let (answer, times) = line.rsplit_once(' ').unwrap();
         assert_eq!(answer, format!("{status} {is_error}"), "{case}");
         assert!(
             times.parse::<f64>().unwrap() < 12.0,
             "{case}: {times} times"
         );
-        assert!(begun.elapsed() < Duration::from_secs(30), "{case}");
+        assert!(
+            seconds.parse::<f64>().unwrap() < 10.0,
+            "{case}: {seconds} s"
+        );
     }
 }
