@@ -162,9 +162,7 @@ impl Play {
         let session = Arc::new(Remembered::new(Revision::V2025_11_25, client));
         let (alarm, alert) = alarm();
         let weak = Arc::downgrade(&alert);
-        let mut limits = Limits::default();
-        limits.subscriptions = MAX;
-        let listener = self.bus.listen_session(session.clone(), weak, &limits);
+        let listener = self.bus.listen_session(session.clone(), weak, &limits());
         let mut ear = Ear::new(listener, alarm);
         ear.session = Some(session);
         ear.lists = [true; 3];
@@ -190,7 +188,7 @@ impl Play {
         let (alarm, alert) = alarm();
         let raw = Raw::trusted(id.clone());
         let weak = Arc::downgrade(&alert);
-        match self.bus.listen_filter(filter, raw, weak, MAX) {
+        match self.bus.listen_filter(filter, raw, weak, &limits()) {
             Ok(listener) => {
                 assert!(wants.len() <= MAX, "{wants:?} is too many");
                 let mut ear = Ear::new(listener, alarm);
@@ -380,5 +378,11 @@ fn level(choice: usize) -> Level {
 const EARS: usize = 4;
 /// Resources that one listener may subscribe to.
 const MAX: usize = 3;
+
+fn limits() -> Arc<Limits> {
+    let mut limits = Limits::default();
+    limits.subscriptions = MAX;
+    Arc::new(limits)
+}
 /// Two that look alike, one that needs escapes, one that is nothing.
 const URIS: [&str; 5] = ["file:///a", "file:///A", "a\n\"é", "", "file:///a "];

@@ -56,6 +56,11 @@ pub struct Limits {
     pub queue_messages: usize,
     /// Bytes waiting to be written to one peer. Defaults to 4 MiB; as above.
     pub queue_bytes: usize,
+    /// Log messages of no call that wait for one legacy client. Defaults to 64; older ones make room, and the client is told how many
+    /// are missing.
+    pub waiting_logs: usize,
+    /// Bytes of these messages. Defaults to 256 KiB; as above, and a message that is longer by itself is left out, too.
+    pub waiting_logs_bytes: usize,
     /// Requests of ours that one legacy session may have waiting for their answer. Defaults to 64; one more question has no answer.
     pub questions_per_session: usize,
     /// How long a question of a legacy call may wait for its answer: people think, or are away. Defaults to 10 minutes; then the call
@@ -124,6 +129,8 @@ impl Default for Limits {
             stream_after: Duration::from_secs(2),
             queue_messages: 256,
             queue_bytes: 4 << 20,
+            waiting_logs: 64,
+            waiting_logs_bytes: 256 << 10,
             questions_per_session: 64,
             question_wait: Duration::from_secs(10 * 60),
             visits_per_session: 64,

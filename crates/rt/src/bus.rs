@@ -94,7 +94,7 @@ impl Bus {
     /// its clients it is dropped, and counted.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &str) {
         let mut dropped = 0;
-        self.tell(|state| {
+        self.tell_each(|state, limits| {
             let Some(session) = &state.session else {
                 dropped += 1;
                 return false;
@@ -103,7 +103,7 @@ impl Bus {
                 return false;
             }
             let logs = state.pending.logs.get_or_insert_with(Logs::new);
-            logs.push(level, logger, data);
+            logs.push(level, logger, data, limits);
             true
         });
         self.0.dropped_logs.fetch_add(dropped, Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Bus {
         &self,
         session: Arc<Remembered>,
         alert: Weak<dyn Alert>,
-        limits: &Limits,
+        limits: &Arc<Limits>,
     ) -> Arc<Listener> {
         let wants = Wants {
             tools: true,
@@ -137,21 +137,21 @@ impl Bus {
             resources: true,
             uris: HashSet::new(),
         };
-        let max = (limits.subscriptions, limits.visits_per_session);
-        self.listen(wants, Some(session), None, alert, max)
+        self.listen(wants, Some(session), None, alert, limits)
     }
 
     /// A modern client listens to what its filter says. `id`: the JSON text of its request's id.
     ///
     /// # Errors
-    /// More resources than `max`.
+    /// More resources than there may be.
     pub fn listen_filter(
         &self,
         filter: &SubscriptionFilter,
         id: Raw,
         alert: Weak<dyn Alert>,
-        max: usize,
+        limits: &Arc<Limits>,
     ) -> Result<Arc<Listener>, Blame> {
+        let max = limits.subscriptions;
         let uris = filter.resource_subscriptions.iter().flatten();
         let uris: HashSet<_> = uris.cloned().collect();
         if uris.len() > max {
@@ -163,7 +163,7 @@ impl Bus {
             resources: filter.resources_list_changed == Some(true),
             uris: HashSet::new(),
         };
-        let listener = self.listen(wants, None, Some(id), alert, (max, 0));
+        let listener = self.listen(wants, None, Some(id), alert, limits);
         for uri in uris {
             listener.subscribe(&uri)?;
         }
@@ -176,15 +176,14 @@ impl Bus {
         session: Option<Arc<Remembered>>,
         tag: Option<Raw>,
         alert: Weak<dyn Alert>,
-        (max, visits): (usize, usize),
+        limits: &Arc<Limits>,
     ) -> Arc<Listener> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let listener = Arc::new(Listener {
             bus: self.clone(),
             id,
             tag,
-            max,
-            max_visits: visits,
+            limits: limits.clone(),
             alert,
             ended: AtomicBool::new(false),
             end: Notify::new(),
@@ -214,8 +213,13 @@ impl Bus {
 
     /// Notes a change where it is wanted and wakes those who had not heard of it.
     fn tell(&self, mut note: impl FnMut(&mut State) -> bool) {
+        self.tell_each(|state, _| note(state));
+    }
+
+    /// The same within the bounds of each.
+    fn tell_each(&self, mut note: impl FnMut(&mut State, &Limits) -> bool) {
         for listener in self.all() {
-            let new = note(&mut lock(&listener.state));
+            let new = note(&mut lock(&listener.state), &listener.limits);
             if new && let Some(alert) = listener.alert.upgrade() {
                 alert.alert();
             }
@@ -258,8 +262,7 @@ pub struct Listener {
     id: u64,
     /// The subscription's id, which is said with each message.
     tag: Option<Raw>,
-    max: usize,
-    max_visits: usize,
+    limits: Arc<Limits>,
     alert: Weak<dyn Alert>,
     ended: AtomicBool,
     end: Notify,
@@ -300,8 +303,9 @@ impl Listener {
         if state.wants.uris.contains(uri) {
             return Ok(());
         }
-        if state.wants.uris.len() >= self.max {
-            return Err(Blame::TooManySubscriptions { limit: self.max });
+        let limit = self.limits.subscriptions;
+        if state.wants.uris.len() >= limit {
+            return Err(Blame::TooManySubscriptions { limit });
         }
         state.wants.uris.insert(uri.to_owned());
         // Under the lock, so that the end of this wish is not told before its beginning.

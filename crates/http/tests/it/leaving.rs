@@ -115,6 +115,7 @@ async fn d_35_who_took_nothing_and_was_let_go_may_come_back() {
     limits.response_write = Duration::from_millis(300);
     limits.replay_bytes = 64 << 20;
     limits.queue_bytes = 64 << 20;
+    limits.waiting_logs_bytes = 64 << 20;
     let puppet = Puppet::default();
     let endpoint = endpoint_with(puppet.clone(), limits);
     let (address, stopper, serving) = serve_endpoint(endpoint.clone()).await;

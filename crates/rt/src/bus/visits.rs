@@ -66,7 +66,7 @@ impl Listener {
         let session = state.session.as_ref();
         if session.is_some_and(|session| session.revision.profile().elicitation_ids) {
             let visits = state.pending.visits.get_or_insert_default();
-            visits.begin(id, self.max_visits);
+            visits.begin(id, self.limits.visits_per_session);
         }
     }
 
@@ -81,7 +81,7 @@ impl Listener {
     pub(crate) fn tell_visited(&self, id: &str) {
         let mut state = lock(&self.state);
         let visits = state.pending.visits.get_or_insert_default();
-        visits.tell(id, self.max_visits);
+        visits.tell(id, self.limits.visits_per_session);
         drop(state);
         if let Some(alert) = self.alert.upgrade() {
             alert.alert();

@@ -213,47 +213,6 @@ async fn a_client_that_closes_its_side_answers_no_more() {
     );
 }
 
-// req: Q-GONE
-#[tokio::test(start_paused = true)]
-async fn whoever_asks_when_nobody_can_answer_is_told_so() {
-    // One question is open at the end of input; the other is asked after it, before the client was ever ready or not.
-    let opening = open(ALL);
-    let early = opening.rsplit_once('>').unwrap().0;
-    for opening in [&*opening, early] {
-        for tool in ["asks who", "slow then asks who"] {
-            for stops in [false, true] {
-                if stops && tool == "asks who" {
-                    continue;
-                }
-                let mut peer = Script::connect(Service::new(Puppet::default()));
-                peer.play(opening).await;
-                let call = format!(
-                    r#"> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#
-                );
-                peer.play(&call).await;
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                if stops {
-                    peer.stop();
-                } else {
-                    peer.close().await;
-                }
-                let got = loop {
-                    let got = peer.receive().await.unwrap();
-                    if got["method"].is_null() {
-                        break got;
-                    }
-                };
-                let message = got["error"]["message"].as_str().unwrap();
-                assert!(
-                    message.contains("can no longer be asked"),
-                    "{tool} {stops}: {got}"
-                );
-                assert_eq!(peer.end().await.cut, 0);
-            }
-        }
-    }
-}
-
 // req: Q-BOUND
 #[tokio::test(start_paused = true)]
 async fn a_session_has_so_many_questions_open() {

@@ -174,10 +174,10 @@ impl Watcher for Log {
     }
 }
 
-fn few() -> Limits {
+fn few() -> Arc<Limits> {
     let mut limits = Limits::default();
     limits.subscriptions = 10;
-    limits
+    Arc::new(limits)
 }
 
 fn session() -> Arc<Remembered> {
