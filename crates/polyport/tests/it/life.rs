@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use polyport::http::{self, Config};
 use polyport::layer::{AtMost, Timeout};
 use polyport::testing::{connect, connect_to};
 use polyport::{Call, CallError, Cx, Fault, Next, Outcome, Revision, Server};
@@ -72,6 +73,27 @@ async fn d_09_what_does_not_start_serves_nothing() {
     let why = log.events("nothing is served");
     assert_eq!(why[0].get("error"), "the server did not start: no disk");
     assert_eq!(*seen.lock().unwrap(), ["first start", "second start"]);
+}
+
+// req: D-09
+// req: D-34
+#[tokio::test(start_paused = true)]
+async fn d_34_a_mounted_server_starts_and_shuts_down() {
+    let seen = Seen::default();
+    let endpoint = http::endpoint(mortal(&seen, None), Config::default()).await;
+    let endpoint = endpoint.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["first start", "second start"]);
+    // Once is enough, at both ends.
+    endpoint.start().await.unwrap();
+    assert_eq!(endpoint.close().await.cut, 0);
+    endpoint.close().await;
+    assert_eq!(
+        seen.lock().unwrap()[2..],
+        ["second shutdown", "first shutdown"]
+    );
+    let refused = http::endpoint(mortal(&seen, Some("no disk")), Config::default()).await;
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("no disk"), "{why}");
 }
 
 /// A basket of one session.
