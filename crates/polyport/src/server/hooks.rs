@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use polyport_rt::{BoxFuture, Layer, Service, StartError};
 
@@ -17,6 +18,22 @@ type Around = Box<dyn FnOnce(Service) -> Service + Send>;
 pub(super) struct Hooks {
     start: Vec<Start>,
     shutdown: Vec<Shutdown>,
+    owed: Owed,
+}
+
+/// Is there something to be done after the last client, and not yet done? Nothing can be awaited while it is dropped, so what is left
+/// out then is at least said.
+#[derive(Default)]
+struct Owed(AtomicBool);
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if *self.0.get_mut() {
+            tracing::warn!(
+                "a server was dropped, not stopped: what on_shutdown was given is left out"
+            );
+        }
+    }
 }
 
 impl Hooks {
@@ -24,11 +41,14 @@ impl Hooks {
         for hook in &self.start {
             hook().await?;
         }
+        let owes = !self.shutdown.is_empty();
+        self.owed.0.store(owes, Ordering::Relaxed);
         Ok(())
     }
 
     /// What was said last is done first.
     pub(super) async fn shutdown(&self) {
+        self.owed.0.store(false, Ordering::Relaxed);
         for hook in self.shutdown.iter().rev() {
             hook().await;
         }
@@ -82,6 +102,10 @@ impl Server {
 
     /// Something to do after the last client: at the end of input, SIGTERM or Ctrl-C, when running calls have ended and sessions are
     /// closed. What was said last is done first. All together have 10 seconds ([`Limits::shutdown`](crate::Limits::shutdown)).
+    ///
+    /// It is left out, and our log warns of it, where the future that serves is dropped before its end (in a `select!` that something
+    /// else has won, say), and where an endpoint in an application is dropped without its `close`. Serve until a
+    /// [`Stop`](crate::Stop) instead.
     #[must_use]
     pub fn on_shutdown<F, Fut>(mut self, function: F) -> Self
     where

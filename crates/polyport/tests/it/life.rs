@@ -96,6 +96,31 @@ async fn d_34_a_mounted_server_starts_and_shuts_down() {
     assert!(why.contains("no disk"), "{why}");
 }
 
+// req: D-09
+#[tokio::test(start_paused = true)]
+async fn d_09_what_is_left_out_at_the_end_is_said() {
+    let words = "a server was dropped, not stopped: what on_shutdown was given is left out";
+    for (server, closes, warnings) in [
+        (mortal(&Seen::default(), None), false, 1),
+        (mortal(&Seen::default(), None), true, 0),
+        (adder(), false, 0),
+    ] {
+        let log = Log::at(tracing::Level::WARN);
+        let endpoint = http::endpoint(server, Config::default()).await.unwrap();
+        if closes {
+            endpoint.close().await;
+        }
+        drop(endpoint);
+        assert_eq!(log.events(words).len(), warnings, "{}", log.text());
+    }
+    // What was never served, or did not start, owes nothing.
+    let log = Log::at(tracing::Level::WARN);
+    drop(mortal(&Seen::default(), None));
+    let refused = http::endpoint(mortal(&Seen::default(), Some("no disk")), Config::default());
+    assert!(refused.await.is_err());
+    assert_eq!(log.events(words).len(), 0);
+}
+
 /// A basket of one session.
 #[derive(Debug, Default)]
 struct Basket(Mutex<Vec<String>>);
