@@ -103,6 +103,9 @@ impl Endpoint {
             }
             _ => return Ok(respond::empty(400)),
         };
+        if let Err(blame) = self.0.service.check_room() {
+            return Err(Refusal::new(&blame, Some(receipt.id)));
+        }
         admitted.envelope = admitted.envelope.with_principal(principal.clone());
         let (_, outcome) = self.run_to_end(admitted).await;
         peer.answer(&receipt, &outcome, &mut text);

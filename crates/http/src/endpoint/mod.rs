@@ -44,7 +44,7 @@ pub struct Config {
     /// Hosts and origins it answers to. Defaults to the loopback names. Pages of other origins that it names may call from
     /// a browser: preflights are answered, and responses may be read.
     pub guard: Guard,
-    /// Legacy clients get sessions. Defaults to true; without, each of their requests stands alone.
+    /// Legacy clients, where they are spoken with, get sessions. Defaults to true; without, each of their requests stands alone.
     pub sessions: bool,
     /// The two paths of HTTP with SSE, the transport of the first revision. Defaults to `/sse` and `/messages`; none: it is not
     /// served. Nor is it without sessions, or where no legacy revision is spoken.
@@ -132,15 +132,15 @@ impl Endpoint {
         let limits = (*service.limits).clone();
         let sessions = Mutex::new(Sessions::new(&limits));
         let budget = Budget::new(&limits);
+        let legacy = service.speaks.only(Era::Legacy) != Revisions::NONE;
         let rules = Rules {
             speaks: service.speaks,
-            sessions: config.sessions,
+            sessions: config.sessions && legacy,
             guard: config.guard,
             limits,
         };
         let path = config.path.trim_end_matches('/').to_owned();
-        let is_served = rules.sessions && rules.speaks.only(Era::Legacy) != Revisions::NONE;
-        let pair = config.pair.filter(|_| is_served).map(Pair::trimmed);
+        let pair = config.pair.filter(|_| rules.sessions).map(Pair::trimmed);
         let routes = Routes::new(&path, rules.sessions, pair.as_ref());
         let clock = Clock::start();
         let store = Arc::new(Store::new(&service.limits));

@@ -308,36 +308,6 @@ async fn messages_without_a_session() {
     assert_eq!(endpoint.sessions(), 0, "refused requests open nothing");
 }
 
-// req: BR-074
-#[tokio::test(start_paused = true)]
-async fn br_074_methods() {
-    let endpoint = endpoint();
-    for method in ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "GET", "DELETE"] {
-        let got = send(&endpoint, method, PLAIN, "").await;
-        assert_eq!(got.status, 405, "{method}");
-        assert_eq!(got.headers["allow"], "GET, POST, DELETE", "{method}");
-    }
-    let unknown = [
-        PLAIN,
-        &[("mcp-session-id", "0123456789abcdef0123456789abcdef")],
-    ]
-    .concat();
-    for method in ["GET", "DELETE"] {
-        assert_eq!(
-            send(&endpoint, method, &unknown, "").await.status,
-            404,
-            "{method}"
-        );
-        // The modern era has neither, whatever else is said.
-        let modern = [&*unknown, &[V]].concat();
-        assert_eq!(
-            send(&endpoint, method, &modern, "").await.status,
-            405,
-            "{method}"
-        );
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn accept_and_content_type() {
     let endpoint = endpoint();
@@ -450,8 +420,9 @@ async fn what_is_not_spoken_is_refused_on_every_way() {
     }
 }
 
+// req: D-35
 #[tokio::test(start_paused = true)]
-async fn a_body_over_the_limit_is_refused() {
+async fn d_35_a_body_over_the_limit_is_refused() {
     let mut limits = Limits::default();
     limits.message_bytes = 100;
     let endpoint = endpoint_with(Puppet::default(), limits);

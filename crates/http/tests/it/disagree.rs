@@ -223,6 +223,30 @@ async fn v_503_headers_that_differ_from_the_body_are_refused() {
     assert_eq!(endpoint.sessions(), 0);
 }
 
+// req: V-503
+#[tokio::test(start_paused = true)]
+async fn v_503_a_header_names_one_revision_in_the_older_era_too() {
+    let endpoint = endpoint();
+    let session = open(&endpoint).await;
+    let id = ("mcp-session-id", session.as_str());
+    for (lines, status) in [
+        (&["2025-06-18"][..], 200),
+        // Another one that is spoken breaks no rule that is a must.
+        (&["2025-11-25"], 200),
+        (&["2025-06-18", "2025-06-18"], 400),
+        (&["2025-06-18", "2025-11-25"], 400),
+        (&["2025-06-18", "2026-07-28"], 400),
+        (&["2025-06-18,2025-06-18"], 400),
+        (&["2025-06-18 x"], 400),
+        (&[""], 400),
+    ] {
+        let mut headers = vec![id];
+        headers.extend(lines.iter().map(|line| ("mcp-protocol-version", *line)));
+        let got = post(&endpoint, &headers, &call(1, "echo")).await;
+        assert_eq!(got.status, status, "{lines:?}: {got:?}");
+    }
+}
+
 /// The data of the events in a stream, by the standard's steps (WHATWG HTML, 9.2.6).
 fn events(text: &str) -> Vec<Value> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");

@@ -1,5 +1,6 @@
 //! Questions to the client in the middle of a call: on the stream of that call, answered by a POST of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use polyport_http::{Config, Endpoint};
@@ -8,9 +9,10 @@ use polyport_rt::Service;
 use polyport_testkit::handlers::Puppet;
 use serde_json::Value;
 
+use crate::sessions::Tokens;
 use crate::{
-    Got, INITIALIZE, INITIALIZED, PLAIN, Stream, call, call_with_token, cancel, endpoint,
-    endpoint_with, post, request, send, stream,
+    CALL, Got, INITIALIZE, INITIALIZED, PLAIN, Stream, V, call, call_with_token, cancel, endpoint,
+    endpoint_with, modern, post, request, send, stream,
 };
 
 /// Opens a session of a client that can be asked everything.
@@ -320,6 +322,33 @@ async fn v_310_answers_do_not_cross() {
         let (_, answered) = stream.message().await;
         assert_eq!(answered["result"]["form"]["content"]["who"], name);
     }
+}
+
+// req: V-314
+#[tokio::test(start_paused = true)]
+async fn v_314_a_state_is_its_principals() {
+    let config = Config {
+        authorize: Some(Arc::new(Tokens)),
+        ..Config::default()
+    };
+    let endpoint = Endpoint::new(Service::new(Puppet::default()), config);
+    let ask = modern("tools/call", r#""name":"asks form""#).replace(
+        "clientCapabilities\":{}",
+        "clientCapabilities\":{\"elicitation\":{}}",
+    );
+    let headers = |who| [("authorization", who), V, CALL, ("mcp-name", "asks form")];
+    let asked = post(&endpoint, &headers("Bearer ada"), &ask).await.json();
+    let state = asked["result"]["requestState"].as_str().unwrap();
+    let back = format!(r#""requestState":"{state}","inputResponses":{{"form":{ACCEPT}}},"_meta""#);
+    let retry = ask.replace("\"_meta\"", &back);
+    let stolen = post(&endpoint, &headers("Bearer bob"), &retry).await;
+    assert_eq!(
+        (stolen.status, stolen.code()),
+        (200, Some(-32602)),
+        "{stolen:?}"
+    );
+    let own = post(&endpoint, &headers("Bearer ada"), &retry).await.json();
+    assert_eq!(own["result"]["form"]["action"], "accept", "{own}");
 }
 
 // req: D-35

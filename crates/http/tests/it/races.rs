@@ -8,8 +8,8 @@ use polyport_proto::Limits;
 use polyport_testkit::handlers::Puppet;
 
 use crate::{
-    CALL, Got, PING, PLAIN, V, call, cancel, endpoint, endpoint_with, modern, open, open_old, post,
-    request, send,
+    CALL, Got, INITIALIZE, PING, PLAIN, V, call, cancel, endpoint, endpoint_with, modern, open,
+    open_old, post, request, send,
 };
 
 /// Something that happens a while later.
@@ -216,4 +216,29 @@ async fn d_35_calls_beyond_the_bound_are_503() {
         assert_eq!(post(&endpoint, &id, &more).await.status, 200);
         assert_eq!(post(&endpoint, &headers, &body).await.status, 200);
     }
+}
+
+// req: D-35
+#[tokio::test(start_paused = true)]
+async fn d_35_handshakes_are_calls_of_the_server_too() {
+    let mut limits = Limits::default();
+    limits.calls = 1;
+    let puppet = Puppet {
+        discovers: "slow",
+        ..Puppet::default()
+    };
+    let endpoint = endpoint_with(puppet, limits);
+    let (first, second) = tokio::join!(
+        post(&endpoint, &[], INITIALIZE),
+        after(100, post(&endpoint, &[], INITIALIZE)),
+    );
+    assert_eq!(first.status, 200);
+    assert_eq!(
+        (second.status, second.code()),
+        (503, Some(-32600)),
+        "{second:?}"
+    );
+    assert_eq!(second.json()["id"], 0);
+    assert_eq!(endpoint.sessions(), 1);
+    assert_eq!(post(&endpoint, &[], INITIALIZE).await.status, 200);
 }

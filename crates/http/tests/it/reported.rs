@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use polyport_proto::Limits;
+use polyport_http::{Config, Endpoint};
+use polyport_proto::{Era, Limits, Revisions};
+use polyport_rt::Service;
 use polyport_testkit::handlers::Puppet;
 use tokio::time::timeout;
 
 use crate::{
-    CALL, INITIALIZE, PING, PLAIN, V, call, cancel, endpoint, endpoint_with, modern, open, post,
-    request, send,
+    CALL, INITIALIZE, PING, PLAIN, V, call, cancel, endpoint, endpoint_with, got, modern, open,
+    post, request, send,
 };
 
 /// How many tasks live.
@@ -17,6 +19,79 @@ fn tasks() -> usize {
     tokio::runtime::Handle::current()
         .metrics()
         .num_alive_tasks()
+}
+
+// req: BR-048
+#[tokio::test(start_paused = true)]
+async fn br_048_a_second_initialize_changes_nothing_of_a_session() {
+    let endpoint = endpoint();
+    let session = open(&endpoint).await;
+    let id = [("mcp-session-id", session.as_str())];
+    let other = INITIALIZE.replace("2025-06-18", "2025-03-26").replace(
+        "\"capabilities\":{}",
+        "\"capabilities\":{\"elicitation\":{}}",
+    );
+    let got = post(&endpoint, &id, &other).await;
+    assert_eq!((got.status, got.code()), (400, Some(-32600)), "{got:?}");
+    assert!(!got.headers.contains_key("mcp-session-id"));
+    // It still has no batches, and a client that cannot be asked.
+    assert_eq!(post(&endpoint, &id, &format!("[{PING}]")).await.status, 400);
+    let asked = post(&endpoint, &id, &call(2, "asks form")).await;
+    assert!(
+        asked.text.contains("Missing required client capability"),
+        "{asked:?}"
+    );
+    assert_eq!(endpoint.sessions(), 1);
+}
+
+// req: BR-074
+#[tokio::test(start_paused = true)]
+async fn br_074_methods() {
+    let with = |sessions, speaks| {
+        let config = Config {
+            sessions,
+            ..Config::default()
+        };
+        Endpoint::new(Service::new(Puppet::default()).speaks(speaks), config)
+    };
+    let none = "0123456789abcdef0123456789abcdef";
+    let unknown = [PLAIN, &[("mcp-session-id", none)]].concat();
+    for (endpoint, allow) in [
+        (endpoint(), "GET, POST, DELETE"),
+        (with(false, Revisions::ALL), "POST"),
+        (with(true, Revisions::of(Era::Modern)), "POST"),
+    ] {
+        for path in ["/mcp", "/mcp/"] {
+            let say = async |method: &str, headers: &[(&str, &str)], body: &str| {
+                let asked = request(method, path, headers, body);
+                got(endpoint.handle(asked).await).await
+            };
+            for method in ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "GET", "DELETE"] {
+                let got = say(method, PLAIN, "").await;
+                assert_eq!(got.status, 405, "{allow} {method} {path}");
+                assert_eq!(got.headers["allow"], allow, "{method} {path}");
+            }
+            for method in ["GET", "DELETE"] {
+                let status = if allow == "POST" { 405 } else { 404 };
+                assert_eq!(
+                    say(method, &unknown, "").await.status,
+                    status,
+                    "{method} {path}"
+                );
+                // The modern era has neither, whatever else is said.
+                let modern = [&*unknown, &[V]].concat();
+                assert_eq!(
+                    say(method, &modern, "").await.status,
+                    405,
+                    "{method} {path}"
+                );
+            }
+            // Nothing is sent elsewhere.
+            let list = [PLAIN, &[V, ("mcp-method", "tools/list")]].concat();
+            let listed = say("POST", &list, &modern("tools/list", "")).await;
+            assert_eq!(listed.status, 200, "{path}");
+        }
+    }
 }
 
 // req: BR-083

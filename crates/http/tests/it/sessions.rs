@@ -55,8 +55,9 @@ async fn a_deleted_session_is_gone() {
     assert_eq!(endpoint.sessions(), 0);
 }
 
+// req: D-35
 #[tokio::test(start_paused = true)]
-async fn sessions_end_with_their_time() {
+async fn d_35_sessions_end_with_their_time() {
     let endpoint = endpoint();
     let idle = open(&endpoint).await;
     let unconfirmed = post(&endpoint, &[], INITIALIZE).await.session();
@@ -85,8 +86,9 @@ async fn sessions_end_with_their_time() {
     assert_eq!(endpoint.sessions(), 1);
 }
 
+// req: D-35
 #[tokio::test(start_paused = true)]
-async fn sessions_are_capped() {
+async fn d_35_sessions_are_capped() {
     let mut limits = Limits::default();
     limits.sessions = 2;
     let endpoint = endpoint_with(Puppet::default(), limits);
@@ -129,8 +131,9 @@ async fn a_cancel_ends_the_response_without_an_answer() {
     assert_eq!(puppet.seen.cancelled.load(Ordering::SeqCst), 1);
 }
 
+// req: D-11
 #[tokio::test(start_paused = true)]
-async fn legacy_without_sessions() {
+async fn d_11_legacy_without_sessions() {
     let config = Config {
         sessions: false,
         ..Config::default()
@@ -142,9 +145,9 @@ async fn legacy_without_sessions() {
         assert!(!got.headers.contains_key("mcp-session-id"));
     }
     assert_eq!(post(&endpoint, &[], INITIALIZED).await.status, 202);
-    let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}"#;
+    let named = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"n":1}}}"#;
     assert_eq!(
-        post(&endpoint, &[("mcp-protocol-version", "2025-11-25")], call)
+        post(&endpoint, &[("mcp-protocol-version", "2025-11-25")], named)
             .await
             .json()["result"]["n"],
         1
@@ -160,6 +163,19 @@ async fn legacy_without_sessions() {
         (got.status, got.headers["allow"].to_str().unwrap()),
         (405, "POST")
     );
+    // Nobody is remembered: two may use one id at once, and what one sets is nothing to the next.
+    let (one, two) = (call(7, "slow"), call(7, "slow"));
+    let (one, two) = tokio::join!(post(&endpoint, &[], &one), post(&endpoint, &[], &two));
+    assert_eq!((one.status, two.status), (200, 200));
+    let level =
+        r#"{"jsonrpc":"2.0","id":8,"method":"logging/setLevel","params":{"level":"debug"}}"#;
+    assert_eq!(post(&endpoint, &[], level).await.status, 200);
+    let talk = post(&endpoint, &[], &call(9, "logs")).await;
+    assert_eq!(talk.headers["content-type"], "application/json", "{talk:?}");
+    let batch = format!("[{PING},{INITIALIZED}]");
+    let got = post(&endpoint, &[("mcp-protocol-version", "2025-03-26")], &batch).await;
+    assert_eq!(got.json().as_array().map(Vec::len), Some(1), "{got:?}");
+    assert_eq!(endpoint.sessions(), 0);
 }
 
 // req: L-BATCH

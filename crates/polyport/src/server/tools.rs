@@ -396,18 +396,20 @@ fn collect_header_params(schema: &Value, path: &mut Vec<String>, found: &mut Vec
     };
     for (key, property) in properties {
         path.push(key.clone());
-        if let Some(name) = property.get("x-mcp-header").and_then(Value::as_str) {
+        if let Some(name) = property.get("x-mcp-header") {
             let kind = match property.get("type").and_then(Value::as_str) {
                 Some("string") => Some(ParamKind::String),
                 Some("integer") => Some(ParamKind::Integer),
                 Some("boolean") => Some(ParamKind::Boolean),
                 _ => None,
             };
-            let header = http::HeaderName::from_bytes(
-                format!("mcp-param-{name}").to_ascii_lowercase().as_bytes(),
-            );
+            let text = name.as_str().filter(|text| !text.is_empty());
+            let header = text.and_then(|text| {
+                let text = format!("mcp-param-{text}").to_ascii_lowercase();
+                http::HeaderName::from_bytes(text.as_bytes()).ok()
+            });
             match (kind, header) {
-                (Some(kind), Ok(header)) if !found.iter().any(|p| p.header == header) => {
+                (Some(kind), Some(header)) if !found.iter().any(|p| p.header == header) => {
                     found.push(HeaderParam {
                         header,
                         path: path.clone(),
@@ -415,7 +417,7 @@ fn collect_header_params(schema: &Value, path: &mut Vec<String>, found: &mut Vec
                     });
                 }
                 _ => panic!(
-                    "x-mcp-header {name:?} at {path:?}: a unique header name on a string, integer or boolean"
+                    "x-mcp-header {name} at {path:?}: a unique header name on a string, integer or boolean"
                 ),
             }
         }

@@ -38,55 +38,50 @@ async fn what_is_not_offered_is_neither_declared_nor_answered() {
     }
 }
 
-// req: BR-123
-#[tokio::test]
-async fn br_123_pages() {
-    let mut server = Server::new("s", "1").page_size(2);
-    for n in 0..5 {
-        server = server
+/// Five of everything, two on a page.
+fn pages() -> Server {
+    (0..5).fold(Server::new("s", "1").page_size(2), |server, n| {
+        server
             .tool(format!("t{n}"), "", |_cx, (): ()| async { Ok("") })
             .resource(format!("r://{n}"), format!("r{n}"), |_cx| async { Ok("") })
             .template(&format!("p{n}://{{x}}"), format!("p{n}"), |_cx, _v| async {
                 Ok("")
             })
-            .prompt(format!("q{n}"), "", |_cx, (): ()| async { Ok("") });
-    }
-    let peer = peer(server, Revision::V2025_11_25).await;
-    for (method, key, first) in [
-        ("tools/list", "tools", "t"),
-        ("resources/list", "resources", "r"),
-        ("resources/templates/list", "resourceTemplates", "p"),
-        ("prompts/list", "prompts", "q"),
-    ] {
-        let (mut names, mut cursor, mut pages) = (Vec::new(), None::<Value>, 0);
-        loop {
-            let params = cursor.take().map_or(json!({}), |c| json!({"cursor": c}));
-            let got = peer.request(method, &params).await.unwrap();
-            names.extend(
-                got[key]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|i| i["name"].as_str().unwrap().to_owned()),
-            );
-            pages += 1;
-            match got.get("nextCursor") {
-                Some(next) => cursor = Some(next.clone()),
-                None => break,
+            .prompt(format!("q{n}"), "", |_cx, (): ()| async { Ok("") })
+    })
+}
+
+// req: BR-123
+#[tokio::test]
+async fn br_123_pages() {
+    for revision in Revision::ALL {
+        let peer = peer(pages(), revision).await;
+        for (method, key, first) in [
+            ("tools/list", "tools", "t"),
+            ("resources/list", "resources", "r"),
+            ("resources/templates/list", "resourceTemplates", "p"),
+            ("prompts/list", "prompts", "q"),
+        ] {
+            let (mut names, mut sizes, mut cursor) = (Vec::new(), Vec::new(), None::<Value>);
+            loop {
+                let params = cursor.take().map_or(json!({}), |c| json!({"cursor": c}));
+                let got = peer.request(method, &params).await.unwrap();
+                let page = got[key].as_array().unwrap();
+                let name = |item: &Value| item["name"].as_str().unwrap().to_owned();
+                names.extend(page.iter().map(name));
+                sizes.push(page.len());
+                match got.get("nextCursor") {
+                    Some(next) => cursor = Some(next.clone()),
+                    None => break,
+                }
             }
-        }
-        assert_eq!(
-            (names, pages),
-            ((0..5).map(|n| format!("{first}{n}")).collect(), 3),
-            "{method}"
-        );
-        let beyond = polyport::cursor::encode(0, &usize::MAX.to_string());
-        for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng", &beyond] {
-            assert_eq!(
-                refused(&peer, method, json!({"cursor": bogus})).await["code"],
-                -32602,
-                "{method} {bogus}"
-            );
+            let want: Vec<_> = (0..5).map(|n| format!("{first}{n}")).collect();
+            assert_eq!((names, sizes), (want, vec![2, 2, 1]), "{revision} {method}");
+            let beyond = polyport::cursor::encode(0, &usize::MAX.to_string());
+            for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng", &beyond] {
+                let error = refused(&peer, method, json!({"cursor": bogus})).await;
+                assert_eq!(error["code"], -32602, "{revision} {method} {bogus}");
+            }
         }
     }
 }
@@ -163,35 +158,31 @@ async fn prompts() {
 // req: S-COMPLETE
 #[tokio::test]
 async fn completion() {
-    let peer = peer(reviewer(), Revision::V2025_11_25).await;
-    let ask = |name: &str, argument: &str| json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": "r"}, "context": {"arguments": {"code": "!"}}});
-    let got = peer
-        .request("completion/complete", &ask("review", "language"))
-        .await
-        .unwrap();
-    let values = got["completion"]["values"].as_array().unwrap();
-    assert_eq!((values.len(), values[7].as_str()), (100, Some("r7!")));
-    assert_eq!(
-        (
-            got["completion"]["total"].as_i64(),
-            got["completion"]["hasMore"].as_bool()
-        ),
-        (Some(150), Some(true))
-    );
-    let got = peer
-        .request("completion/complete", &ask("review", "code"))
-        .await
-        .unwrap();
-    assert_eq!(got["completion"]["values"], json!([]));
-    for params in [
-        ask("nope", "x"),
-        json!({}),
-        json!({"ref": {"type": "ref/tool", "name": "x"}, "argument": {"name": "a", "value": ""}}),
-    ] {
+    for revision in Revision::ALL {
+        let peer = peer(reviewer(), revision).await;
+        let ask = |name: &str, argument: &str| json!({"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": argument, "value": "r"}, "context": {"arguments": {"code": "!"}}});
+        let complete = async |params: &Value| {
+            let got = peer.request("completion/complete", params).await.unwrap();
+            got["completion"].clone()
+        };
+        let got = complete(&ask("review", "language")).await;
+        let values = got["values"].as_array().unwrap();
+        assert_eq!((values.len(), values[7].as_str()), (100, Some("r7!")));
         assert_eq!(
-            refused(&peer, "completion/complete", params).await["code"],
-            -32602
+            (got["total"].as_i64(), got["hasMore"].as_bool()),
+            (Some(150), Some(true)),
+            "{revision}"
         );
+        let got = complete(&ask("review", "code")).await;
+        assert_eq!(got["values"], json!([]), "{revision}");
+        for params in [
+            ask("nope", "x"),
+            json!({}),
+            json!({"ref": {"type": "ref/tool", "name": "x"}, "argument": {"name": "a", "value": ""}}),
+        ] {
+            let error = refused(&peer, "completion/complete", params).await;
+            assert_eq!(error["code"], -32602, "{revision}");
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod blocking;
 mod changes;
 mod conforms;
+mod frames;
 mod handles;
 mod heavy;
 mod hostile;
@@ -12,6 +13,7 @@ mod life;
 mod lists;
 #[cfg(feature = "macros")]
 mod macros;
+mod mirrored;
 mod output;
 mod parts;
 mod questions;

@@ -97,6 +97,9 @@ async fn br_144_a_failure_may_have_any_structured_value() {
         assert_eq!(got["isError"], true, "{revision}");
         let text = json!({"type": "text", "text": "{\"err\":\"no such city\"}"});
         assert_eq!(got["content"], json!([text]));
+        let whole = ![Revision::V2024_11_05, Revision::V2025_03_26].contains(&revision);
+        let value = arguments["value"].clone();
+        assert_eq!(got.get("structuredContent"), whole.then_some(&value));
     }
 }
 

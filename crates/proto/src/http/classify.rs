@@ -236,10 +236,17 @@ impl Endpoint {
     ///
     /// 2025-06-18, basic/transports: what is invalid or not supported is refused with 400.
     fn version(&self, headers: &HeaderMap) -> Result<Option<Revision>, Blame> {
-        let Some(value) = headers.get(PROTOCOL_VERSION) else {
+        let mut values = headers.get_all(PROTOCOL_VERSION).iter();
+        let Some(value) = values.next() else {
             return Ok(None);
         };
-        let name = String::from_utf8_lossy(value.as_bytes());
+        let mut name = String::from_utf8_lossy(value.as_bytes());
+        // Several lines are one list (RFC 9110 §5.3), which names no revision.
+        for value in values {
+            name.to_mut().push_str(", ");
+            name.to_mut()
+                .push_str(&String::from_utf8_lossy(value.as_bytes()));
+        }
         let known = Revision::parse(name.trim());
         match known.filter(|r| self.speaks.contains(*r) || r.profile().era == Era::Modern) {
             Some(revision) => Ok(Some(revision)),

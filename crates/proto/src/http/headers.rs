@@ -30,10 +30,7 @@ pub struct Accepts {
 impl Accepts {
     /// Reads `Accept`: missing means both, wildcards count, `q=0` excludes.
     pub fn read(headers: &HeaderMap) -> Self {
-        let mut found = Self {
-            json: false,
-            sse: false,
-        };
+        let (mut json, mut sse) = (Weighed::default(), Weighed::default());
         let mut any = false;
         for value in headers.get_all(header::ACCEPT) {
             any = true;
@@ -46,32 +43,46 @@ impl Accepts {
                 };
             }
             for range in String::from_utf8_lossy(value).split(',') {
-                found.add(range);
+                json.add(range, ["*/*", "application/*", "application/json"]);
+                sse.add(range, ["*/*", "text/*", "text/event-stream"]);
             }
         }
-        if any {
-            found
-        } else {
-            Self {
-                json: true,
-                sse: true,
-            }
+        Self {
+            json: !any || json.taken,
+            sse: !any || sse.taken,
         }
     }
+}
 
-    fn add(&mut self, range: &str) {
+/// What has been said of one type so far: the closest range counts (RFC 9110 §12.5.1).
+#[derive(Default)]
+struct Weighed {
+    /// How close that range came; none: 0.
+    closeness: usize,
+    taken: bool,
+}
+
+impl Weighed {
+    /// `names`: the ranges that mean the type, the widest first.
+    fn add(&mut self, range: &str, names: [&str; 3]) {
         let mut parts = range.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let refused = parts.any(|p| {
+        let name = parts.next().unwrap_or_default();
+        let Some(at) = names.iter().position(|n| name.eq_ignore_ascii_case(n)) else {
+            return;
+        };
+        let taken = !parts.any(|p| {
             let (key, value) = p.split_once('=').unwrap_or((p, ""));
             key.trim().eq_ignore_ascii_case("q")
                 && value.trim().parse::<f32>().is_ok_and(|q| q <= 0.0)
         });
-        if refused {
-            return;
+        if at + 1 > self.closeness {
+            *self = Self {
+                closeness: at + 1,
+                taken,
+            };
+        } else if at + 1 == self.closeness {
+            self.taken |= taken;
         }
-        self.json |= matches!(&*name, "*/*" | "application/*" | "application/json");
-        self.sse |= matches!(&*name, "*/*" | "text/*" | "text/event-stream");
     }
 }
 
@@ -347,6 +358,15 @@ mod tests {
                 Some("application/json;q=0, text/event-stream"),
                 (false, true),
             ),
+            (Some("*/*;q=0"), (false, false)),
+            (Some("*/*;q=0.0, text/event-stream;q=0.1"), (false, true)),
+            // What is named in full counts more than a wildcard, whichever comes first.
+            (Some("*/*, text/event-stream;q=0"), (true, false)),
+            (Some("text/event-stream;q=0, */*"), (true, false)),
+            (Some("text/*;q=0, */*;q=0.5"), (true, false)),
+            (Some("application/*;q=0, application/json"), (true, false)),
+            (Some("application/json, */*;q=0"), (true, false)),
+            (Some(""), (false, false)),
         ] {
             assert_eq!(accept(value), want, "{value:?}");
         }

@@ -7,9 +7,9 @@ use polyport_proto::Limits;
 use polyport_rt::{Ended, Service};
 use polyport_testkit::Script;
 use polyport_testkit::handlers::Puppet;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 
-use crate::{META, OPEN, check};
+use crate::{META, OPEN, check, limits};
 
 // req: BR-007
 // req: BR-008
@@ -61,7 +61,7 @@ async fn br_008_junk_is_answered_and_the_server_lives() {
 // req: BR-004
 // req: BR-005
 #[tokio::test(start_paused = true)]
-async fn br_004_text_survives_every_split() {
+async fn br_004_br_005_text_survives_every_split() {
     let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"t\":\"—😀 a\u{2028}b\u{2029}c\u{85}d\"}}}\r\n\r\n\n";
     let mut peer = Script::connect(Service::new(Puppet::default()));
     peer.play(OPEN).await;
@@ -85,8 +85,9 @@ async fn a_byte_order_mark_may_come_first() {
     peer.play("> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n$").await;
 }
 
+// req: D-35
 #[tokio::test(start_paused = true)]
-async fn a_line_over_the_limit_is_named_and_skipped() {
+async fn d_35_a_line_over_the_limit_is_named_and_skipped() {
     let mut limits = Limits::default();
     limits.message_bytes = 1_000;
     let mut peer = Script::connect(Service::new(Puppet::default()).limits(limits));
@@ -197,37 +198,39 @@ async fn d_15_a_result_is_one_line() {
 // req: BR-011
 #[tokio::test(start_paused = true)]
 async fn br_011_what_was_accepted_is_answered_after_the_end_of_input() {
-    let mut peer = Script::connect(Service::new(Puppet::default()));
-    peer.play(OPEN).await;
-    for id in 1..=20 {
-        peer.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow"}}}}"#
-        ))
-        .await;
-    }
-    // The last line has no end.
-    peer.send_bytes(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#)
-        .await;
-    let (stream, serving) =
-        polyport_rt::memory::connect(Service::new(Puppet::default()), polyport_rt::Stop::never());
-    let (mut reader, mut writer) = tokio::io::split(stream);
-    writer
-        .write_all(br#"{"jsonrpc":"2.0","id":21,"method":"ping"}"#)
-        .await
-        .unwrap();
-    writer.shutdown().await.unwrap();
-    let mut text = String::new();
-    reader.read_to_string(&mut text).await.unwrap();
-    assert_eq!(text, "{\"jsonrpc\":\"2.0\",\"id\":21,\"result\":{}}\n");
-    assert_eq!(
-        serving.await.unwrap(),
-        Ended {
-            cut: 0,
-            broken: false
+    for (opening, meta) in [(OPEN, "\"_meta\":{}"), ("", META)] {
+        let (stream, serving) = polyport_rt::memory::connect(
+            Service::new(Puppet::default()),
+            polyport_rt::Stop::never(),
+        );
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let said = opening
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("> "));
+        let mut lines: Vec<String> = said.map(str::to_owned).collect();
+        for id in 1..=20 {
+            lines.push(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow",{meta}}}}}"#
+            ));
         }
-    );
-    for _ in 1..=20 {
-        assert!(peer.receive().await.unwrap().get("result").is_some());
+        // The last line has no end.
+        let last =
+            r#"{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"echo",META}}"#;
+        lines.push(last.replace("META", meta));
+        writer.write_all(lines.join("\n").as_bytes()).await.unwrap();
+        writer.shutdown().await.unwrap();
+        let mut text = String::new();
+        reader.read_to_string(&mut text).await.unwrap();
+        let answers = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let mut answered: Vec<i64> = answers
+            .filter(|answer: &serde_json::Value| answer.get("result").is_some())
+            .map(|answer| answer["id"].as_i64().unwrap())
+            .filter(|id| *id > 0)
+            .collect();
+        answered.sort_unstable();
+        assert_eq!(answered, (1..=21).collect::<Vec<_>>(), "{text}");
+        let ended = serving.await.unwrap();
+        assert_eq!((ended.cut, ended.broken), (0, false));
     }
 }
 
@@ -305,8 +308,9 @@ async fn a_reader_that_goes_away_ends_the_connection() {
     assert_eq!(ended.cut, 0);
 }
 
+// req: D-35
 #[tokio::test(start_paused = true)]
-async fn calls_at_once_are_bounded() {
+async fn d_35_calls_at_once_are_bounded() {
     let mut limits = Limits::default();
     limits.calls_per_session = 2;
     let mut peer = Script::connect(Service::new(Puppet::default()).limits(limits));
@@ -330,21 +334,48 @@ async fn calls_at_once_are_bounded() {
 // req: BR-010
 #[tokio::test(start_paused = true)]
 async fn br_010_many_calls_with_long_results_lose_nothing() {
-    let mut peer = Script::connect(Service::new(Puppet::default()));
-    peer.play(OPEN).await;
     let text = "x".repeat(20_000);
-    for id in 1..=200 {
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow","arguments":{{"t":"{text}"}}}}}}"#
-        );
-        peer.send(&line).await;
+    for (opening, meta, piece) in [
+        (OPEN, "\"_meta\":{}", 1 << 20),
+        ("", META, 1 << 20),
+        // Requests trickle in while results go out: whatever interrupts the reading of a line, nothing of it is lost.
+        (OPEN, "\"_meta\":{}", 1_009),
+        ("", META, 1_009),
+    ] {
+        let limits = limits(|limits| limits.calls_per_session = 1_000);
+        let service = Service::new(Puppet::default()).limits(limits);
+        let (stream, serving) = polyport_rt::memory::connect(service, polyport_rt::Stop::never());
+        let (reader, mut writer) = tokio::io::split(stream);
+        let said = opening
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("> "));
+        let mut requests: String = said.map(|line| format!("{line}\n")).collect();
+        for id in 1..=200 {
+            let tool = ["echo", "slow"][id % 2];
+            requests += &format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{{\"t\":\"{text}\"}},{meta}}}}}\n"
+            );
+        }
+        let reading = tokio::spawn(async move {
+            let mut lines = tokio::io::BufReader::new(reader).lines();
+            let mut seen: Vec<i64> = Vec::new();
+            while let Some(line) = lines.next_line().await.unwrap() {
+                let got: serde_json::Value = serde_json::from_str(&line).unwrap();
+                if let Some(echoed) = got["result"]["t"].as_str() {
+                    assert_eq!(echoed.len(), 20_000);
+                    seen.push(got["id"].as_i64().unwrap());
+                }
+            }
+            seen
+        });
+        for piece in requests.as_bytes().chunks(piece) {
+            writer.write_all(piece).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        writer.shutdown().await.unwrap();
+        let mut seen = reading.await.unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, (1..=200).collect::<Vec<_>>());
+        assert_eq!(serving.await.unwrap().cut, 0);
     }
-    let mut seen: Vec<i64> = Vec::new();
-    for _ in 1..=200 {
-        let got = peer.receive().await.unwrap();
-        assert_eq!(got["result"]["t"].as_str().map(str::len), Some(20_000));
-        seen.push(got["id"].as_i64().unwrap());
-    }
-    seen.sort_unstable();
-    assert_eq!(seen, (1..=200).collect::<Vec<_>>());
 }

@@ -131,15 +131,37 @@ async fn br_046_requests_before_initialized_are_answered() {
 // req: BR-048
 #[tokio::test(start_paused = true)]
 async fn br_048_a_second_initialize_changes_nothing() {
-    check(OPEN).await;
     let mut peer = Script::connect(Service::new(Puppet::default()));
     peer.play(OPEN).await;
     peer.play(
         r#"
-        > {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}
+        > {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{}}}}
         ~ {"id":1,"error":{"code":-32600}}
         > [{"jsonrpc":"2.0","id":2,"method":"ping"}]
         ~ {"error":{"code":-32600}}
+        > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"asks who"}}
+        ~ {"id":3,"result":{"isError":true}}
+        > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow"}}
+        > {"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        ~ {"id":5,"error":{"code":-32600}}
+        < {"jsonrpc":"2.0","id":4,"result":{}}
+        .
+        $
+    "#,
+    )
+    .await;
+    // Nor while the first is under way.
+    let puppet = Puppet {
+        discovers: "slow",
+        ..Puppet::default()
+    };
+    let mut peer = Script::connect(Service::new(puppet));
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+        > {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}
+        ~ {"id":1,"error":{"code":-32600}}
+        ~ {"id":0,"result":{"protocolVersion":"2025-06-18"}}
         $
     "#,
     )

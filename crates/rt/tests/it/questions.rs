@@ -120,6 +120,12 @@ async fn what_a_client_cannot_answer_it_is_not_asked() {
             "page",
             r#"{"elicitation":{"url":{}}}"#,
         ),
+        // A client that shows pages and no forms is sent no form.
+        (
+            r#"{"elicitation":{"url":{}}}"#,
+            "who",
+            r#"{"elicitation":{"form":{}}}"#,
+        ),
         ("{}", "roots", r#"{"roots":{}}"#),
         (r#"{"roots":{}}"#, "roots+model", r#"{"sampling":{}}"#),
     ] {
