@@ -147,6 +147,21 @@ impl Function {
         self.params.iter().find(|p| p.role == Role::Whole)
     }
 
+    /// Calls of the builder that complete its arguments.
+    pub(crate) fn completers(&self) -> TokenStream {
+        self.arguments()
+            .filter_map(|param| {
+                let (key, complete) = (
+                    param.options.at("complete")?,
+                    param.options.value("complete")?,
+                );
+                let method = Ident::new("completer", Span::call_site().located_at(key.span()));
+                let name = &param.name;
+                Some(quote!(.#method(#name, #complete)))
+            })
+            .collect()
+    }
+
     /// A call of it: `target` is its path, `value` says where an argument is found.
     pub(crate) fn call(
         &self,

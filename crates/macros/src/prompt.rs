@@ -31,6 +31,7 @@ pub(crate) const ARGUMENT: Known = Known {
         ("title", Takes::Value),
         ("description", Takes::Value),
         ("default", Takes::Perhaps),
+        ("complete", Takes::Value),
     ],
 };
 
@@ -56,12 +57,13 @@ pub(crate) fn part(source: &Source<'_>, options: &Options, errors: &mut Errors) 
     let (name, description) = (source.key(options), source.description(options));
     let description = description.unwrap_or_else(|| quote!(""));
     let rest = options.calls(&["title", "icons", "meta"], &TokenStream::new());
+    let completers = function.completers();
     Part {
         kind: Kind::Prompt,
         key: name.clone(),
         expression: quote! {{
             #items
-            #face::Prompt::new(#name, #description, #closure) #rest
+            #face::Prompt::new(#name, #description, #closure) #rest #completers
         }},
     }
 }

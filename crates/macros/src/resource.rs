@@ -31,7 +31,7 @@ pub(crate) const KEYS: Known = Known {
 pub(crate) const ARGUMENT: Known = Known {
     of: "#[arg] of a resource",
     uri: false,
-    keys: &[("name", Takes::Text)],
+    keys: &[("name", Takes::Text), ("complete", Takes::Value)],
 };
 
 /// None: without a URI there is nothing to make.
@@ -90,6 +90,7 @@ pub(crate) fn part(source: &Source<'_>, options: &Options, errors: &mut Errors) 
         &["title", "mime_type", "size", "annotations", "icons", "meta"],
         &TokenStream::new(),
     );
+    let completers = function.completers();
     Some(Part {
         kind: if fixed {
             Kind::Resource
@@ -97,7 +98,7 @@ pub(crate) fn part(source: &Source<'_>, options: &Options, errors: &mut Errors) 
             Kind::Template
         },
         key: uri.clone(),
-        expression: quote!(#new #described #rest),
+        expression: quote!(#new #described #rest #completers),
     })
 }
 

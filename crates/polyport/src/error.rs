@@ -126,7 +126,8 @@ impl AskError {
     /// As the end of a tool.
     fn to_tool_error(&self) -> ToolError {
         match self.why() {
-            Why::Unsupported(_) | Why::Internal(_) => self.to_fault().into(),
+            Why::Unsupported(capability) if capability.starts_with('{') => self.to_fault().into(),
+            Why::Internal(_) => self.to_fault().into(),
             _ => ToolError(ToolErrorKind::Told(ToolResult::text(self.to_string()))),
         }
     }

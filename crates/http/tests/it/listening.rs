@@ -378,6 +378,26 @@ async fn a_modern_client_hears_what_it_asked_for_until_it_leaves() {
 }
 
 // req: C-LISTEN
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_server_ends_a_stream_with_its_result() {
+    let teller = Teller::new(Limits::default());
+    let headers = [V, ("mcp-method", "subscriptions/listen")];
+    let body = listen(r#""toolsListChanged":true"#).replace("\"id\":1", "\"id\":\"1\"");
+    let stream = stream(&teller.endpoint, "POST", &headers, &body).await;
+    let (said, ()) = tokio::join!(stream.rest(), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        teller.endpoint.close().await;
+    });
+    // Here the end of the response says the rest: a cancellation by the server is for stdio.
+    assert_eq!(said.len(), 2, "{said:?}");
+    let ended = &said[1].1;
+    let tag = &ended["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    assert_eq!((&ended["id"], tag), (&"1".into(), &"1".into()), "{ended}");
+    assert_eq!(ended["result"]["resultType"], "complete");
+    assert_eq!(teller.puppet.bus.listeners(), 0);
+}
+
+// req: C-LISTEN
 // req: BR-109
 #[tokio::test(start_paused = true)]
 async fn a_slow_modern_listener_hears_of_each_change_once() {

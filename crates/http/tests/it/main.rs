@@ -66,6 +66,12 @@ impl Got {
         serde_json::from_str::<Value>(&self.text).ok()?["error"]["code"].as_i64()
     }
 
+    /// The id that a JSON body names, be it null.
+    fn json_id(&self) -> Option<Value> {
+        let json: Value = serde_json::from_str(&self.text).ok()?;
+        json.get("id").cloned()
+    }
+
     fn session(&self) -> String {
         self.headers["mcp-session-id"].to_str().unwrap().to_owned()
     }

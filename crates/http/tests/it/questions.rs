@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::sessions::Tokens;
 use crate::{
-    CALL, Got, INITIALIZE, INITIALIZED, PLAIN, Stream, V, call, call_with_token, cancel, endpoint,
-    endpoint_with, modern, post, request, send, stream,
+    CALL, Got, INITIALIZE, INITIALIZED, PING, PLAIN, Stream, V, call, call_with_token, cancel,
+    endpoint, endpoint_with, modern, post, request, send, stream,
 };
 
 /// Opens a session of a client that can be asked everything.
@@ -284,6 +284,33 @@ async fn br_046_a_pair_is_asked_once_it_is_ready() {
     let asked = question(&mut stream).await;
     say(&answer(&asked["id"], ROOTS)).await;
     assert_eq!(stream.message().await.1["id"], 1);
+}
+
+// req: Q-LEGACY
+// req: L-BATCH
+#[tokio::test(start_paused = true)]
+async fn an_answer_may_come_in_a_batch() {
+    for beside in ["", PING] {
+        let endpoint = endpoint();
+        let session = open_able(&endpoint, "2025-03-26").await;
+        let mut asking = begin(&endpoint, &session, &call(7, "asks roots")).await;
+        let asked = question(&mut asking).await;
+        let mut batch = vec![answer(&asked["id"], ROOTS)];
+        batch.extend((!beside.is_empty()).then(|| beside.to_owned()));
+        let got = post_in(&endpoint, &session, &format!("[{}]", batch.join(","))).await;
+        if beside.is_empty() {
+            assert_eq!((got.status, got.text.as_str()), (202, ""));
+        } else {
+            assert_eq!(
+                got.json(),
+                serde_json::json!([{"jsonrpc": "2.0", "id": 1, "result": {}}])
+            );
+        }
+        assert_eq!(
+            asking.message().await.1["result"]["roots"]["roots"],
+            serde_json::json!([])
+        );
+    }
 }
 
 // req: V-310

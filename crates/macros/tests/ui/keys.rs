@@ -30,4 +30,10 @@ async fn of_a_tool() {}
 #[resource("a://b", mime = "text/plain", range(1))]
 async fn of_a_resource() {}
 
+#[prompt]
+async fn completes(#[arg(complete)] a: String) {}
+
+#[tool]
+async fn completes_nothing(#[arg(complete = other)] a: String) {}
+
 fn main() {}

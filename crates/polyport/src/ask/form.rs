@@ -315,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn what_no_form_may_say_is_left_out() {
+        let schema = json!({"$schema": "x", "title": "T", "additionalProperties": false, "properties": {
+            "a": {"type": "string", "pattern": "^a", "examples": ["a"], "writeOnly": true},
+            "b": {"type": "integer", "multipleOf": 2, "exclusiveMinimum": 0, "minimum": 0},
+        }});
+        for revision in [Revision::V2025_06_18, Revision::LATEST] {
+            let form = of_schema(schema.clone(), revision.profile()).unwrap();
+            let want = json!({"type": "object", "properties": {
+                "a": {"type": "string"}, "b": {"type": "integer", "minimum": 0}}});
+            assert_eq!(form, want);
+        }
+    }
+
+    #[test]
     fn lists_of_choices_are_for_revisions_that_have_them() {
         #[derive(Deserialize, JsonSchema)]
         struct Ways {

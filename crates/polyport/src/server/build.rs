@@ -188,7 +188,7 @@ impl Server {
         self
     }
 
-    /// Completion of one argument.
+    /// Completion of one argument. What a prompt or a template brings along for it goes first.
     #[must_use]
     pub fn completer(mut self, completer: Completer) -> Self {
         self.facts.completers.push(completer);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::complete::{Completer, Of};
 use super::prompts::Prompt;
 use super::resources::{Resource, Template};
 use super::tools::Registered;
@@ -42,6 +43,24 @@ impl Catalogue {
 
     pub(crate) fn prompt(&self, name: &str) -> Option<&Arc<Prompt>> {
         self.prompts.iter().find(|prompt| prompt.name() == name)
+    }
+
+    /// What a prompt or a template itself knows of how its arguments go on.
+    pub(crate) fn completers(&self, of: &Of) -> &[Completer] {
+        match of {
+            Of::Prompt(name) => self.prompt(name).map_or(&[], |p| &p.completers),
+            Of::Template(form) => {
+                let mut templates = self.templates.iter();
+                let found = templates.find(|t| t.template.as_str() == form);
+                found.map_or(&[], |t| &t.completers)
+            }
+        }
+    }
+
+    /// Does anything in it complete arguments?
+    pub(crate) fn completes(&self) -> bool {
+        self.prompts.iter().any(|p| !p.completers.is_empty())
+            || self.templates.iter().any(|t| !t.completers.is_empty())
     }
 
     /// Is it the URI of a resource, or the form of a template?

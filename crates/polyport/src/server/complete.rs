@@ -29,8 +29,9 @@ pub struct Completer {
     complete: Complete,
 }
 
+/// What has the argument: a prompt of that name, or a template of that form.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Of {
+pub(crate) enum Of {
     Prompt(String),
     Template(String),
 }
@@ -128,8 +129,9 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Completion, Fa
             ));
         }
     };
+    let catalogue = facts.catalogue();
     let of = match params.reference {
-        Reference::Prompt(prompt) if facts.catalogue().prompt(&prompt.name).is_some() => {
+        Reference::Prompt(prompt) if catalogue.prompt(&prompt.name).is_some() => {
             Of::Prompt(prompt.name)
         }
         Reference::Prompt(prompt) => {
@@ -138,7 +140,7 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Completion, Fa
                 shorten(&prompt.name)
             )));
         }
-        Reference::Resource(resource) if facts.catalogue().has_resource(&resource.uri) => {
+        Reference::Resource(resource) if catalogue.has_resource(&resource.uri) => {
             Of::Template(resource.uri)
         }
         Reference::Resource(resource) => return Err(Fault::not_found(&resource.uri)),
@@ -148,18 +150,18 @@ async fn values(facts: &Facts, cx: Cx, params: &Params) -> Result<Completion, Fa
             ));
         }
     };
-    let found = facts
-        .completers
-        .iter()
-        .find(|c| c.of == of && c.argument == params.argument.name);
-    let Some(completer) = found else {
+    let is_it = |c: &&Completer| c.of == of && c.argument == params.argument.name;
+    let found = catalogue.completers(&of).iter().find(is_it);
+    let Some(completer) = found.or_else(|| facts.completers.iter().find(is_it)) else {
         return Ok(Completion::default());
     };
+    let complete = completer.complete.clone();
+    drop(catalogue);
     let settled = params
         .context
         .and_then(|c| c.arguments)
         .map(|a| a.iter().map(|(k, v)| (k.to_owned(), v.clone())).collect());
-    (completer.complete)(cx, params.argument.value, settled.unwrap_or_default()).await
+    complete(cx, params.argument.value, settled.unwrap_or_default()).await
 }
 
 fn shorten(text: &str) -> String {

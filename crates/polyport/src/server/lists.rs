@@ -28,7 +28,7 @@ impl Facts {
                 "\"subscribe\":true,\"listChanged\":true",
             ),
             ("prompts", self.declared.prompts, "\"listChanged\":true"),
-            ("completions", !self.completers.is_empty(), ""),
+            ("completions", self.declared.completions, ""),
         ] {
             if offered {
                 let members = if changes { members } else { "" };

@@ -69,6 +69,7 @@ pub(crate) struct Declared {
     tools: bool,
     prompts: bool,
     resources: bool,
+    completions: bool,
 }
 
 impl Declared {
@@ -202,6 +203,7 @@ impl Server {
         declared.resources |= !catalogue.resources.is_empty()
             || !catalogue.templates.is_empty()
             || !self.facts.sources.is_empty();
+        declared.completions = !self.facts.completers.is_empty() || catalogue.completes();
         let _ = self.facts.shared.declared.set(*declared);
         Running {
             facts: Arc::new(self.facts),

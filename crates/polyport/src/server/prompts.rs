@@ -1,5 +1,6 @@
 //! Prompts: a name, arguments that are texts, and the function that makes the messages.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::Facts;
+use super::complete::Completer;
 use super::context::Cx;
 use super::reply::{content_block, fault_outcome, meta};
 use crate::error::Fault;
@@ -69,6 +71,7 @@ impl From<&str> for PromptReply {
 pub struct Prompt {
     pub(crate) listed: Listed,
     pub(crate) run: Run,
+    pub(crate) completers: Vec<Completer>,
 }
 
 impl fmt::Debug for Prompt {
@@ -122,7 +125,23 @@ impl Prompt {
                 Err(fault) => Box::pin(ready(fault_outcome("prompts/get", fault))),
             }
         });
-        Self { listed, run }
+        Self {
+            listed,
+            run,
+            completers: Vec::new(),
+        }
+    }
+
+    /// Completes one of its arguments, as [`Completer::of_prompt`] does.
+    #[must_use]
+    pub fn completer<F, Fut>(mut self, argument: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+    {
+        let completer = Completer::of_prompt(self.name(), argument, function);
+        self.completers.push(completer);
+        self
     }
 
     /// A name for people.

@@ -10,6 +10,7 @@ use polyport_model::{
 };
 use polyport_rt::BoxFuture;
 
+use super::complete::Completer;
 use super::context::Cx;
 use crate::error::Fault;
 use crate::uri_template::UriTemplate;
@@ -155,6 +156,7 @@ pub struct Template {
     pub(crate) template: UriTemplate,
     /// None: a source reads them.
     pub(crate) read: Option<Read>,
+    pub(crate) completers: Vec<Completer>,
 }
 
 describe!(Template);
@@ -187,7 +189,21 @@ impl Template {
             listed: ResourceTemplate::new(uri_template, name),
             template,
             read: None,
+            completers: Vec::new(),
         }
+    }
+
+    /// Completes one of its variables, as [`Completer::of_template`] does.
+    #[must_use]
+    pub fn completer<F, Fut>(mut self, variable: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(Cx, String, BTreeMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, Fault>> + Send + 'static,
+    {
+        let form = self.template.as_str();
+        let completer = Completer::of_template(form, variable, function);
+        self.completers.push(completer);
+        self
     }
 }
 

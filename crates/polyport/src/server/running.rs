@@ -106,7 +106,7 @@ impl Handler for Running {
             "subscriptions/listen" if facts.shared.may_change() => {
                 Box::pin(Facts::listen(facts.clone(), cx, params))
             }
-            "completion/complete" if !facts.completers.is_empty() => {
+            "completion/complete" if offers.completions => {
                 Box::pin(complete::complete(facts.clone(), cx, params))
             }
             method => Box::pin(ready(Outcome::Failed(RpcError::method_not_found(method)))),

@@ -143,11 +143,16 @@ async fn prompts() {
             got["messages"],
             json!([{"role": "user", "content": {"type": "text", "text": "rust: x"}}, {"role": "assistant", "content": {"type": "text", "text": "Sure."}}])
         );
+        // null is no argument.
+        let params = json!({"name": "review", "arguments": {"code": "x", "language": null}});
+        let got = peer.request("prompts/get", &params).await.unwrap();
+        assert_eq!(got["messages"][0]["content"]["text"], ": x");
         for params in [
             json!({"name": "nope"}),
             json!({}),
             json!({"name": "review"}),
             json!({"name": "review", "arguments": {"code": 7}}),
+            json!({"name": "review", "arguments": {"code": null}}),
             json!({"name": "review", "arguments": ["x"]}),
         ] {
             assert_eq!(refused(&peer, "prompts/get", params).await["code"], -32602);
@@ -184,6 +189,43 @@ async fn completion() {
             assert_eq!(error["code"], -32602, "{revision}");
         }
     }
+}
+
+// req: S-COMPLETE
+#[tokio::test]
+async fn what_a_prompt_brings_along_goes_first() {
+    let ask = |at: &str| {
+        let own = at.to_owned();
+        polyport::Prompt::new("ask", "", |_cx, _: Review| async { Ok("") }).completer(
+            "language",
+            move |_cx, typed, _settled| {
+                let value = format!("{own} {typed}");
+                async move { Ok(vec![value]) }
+            },
+        )
+    };
+    let general = |argument| {
+        Completer::of_prompt("ask", argument, |_cx, typed, _settled| async move {
+            Ok(vec![format!("general {typed}")])
+        })
+    };
+    let server = Server::new("s", "1").add_prompt(ask("own"));
+    let server = server
+        .completer(general("language"))
+        .completer(general("code"));
+    let handle = server.handle();
+    let peer = peer(server, Revision::LATEST).await;
+    let complete = async |argument: &str| {
+        let params = json!({"ref": {"type": "ref/prompt", "name": "ask"}, "argument": {"name": argument, "value": "r"}});
+        let got = peer.request("completion/complete", &params).await.unwrap();
+        got["completion"]["values"][0].as_str().unwrap().to_owned()
+    };
+    assert_eq!(complete("language").await, "own r");
+    assert_eq!(complete("code").await, "general r");
+    // It goes with its prompt.
+    assert!(handle.remove_prompt("ask"));
+    handle.add_prompt(ask("another")).unwrap();
+    assert_eq!(complete("language").await, "another r");
 }
 
 // req: S-PROMPT

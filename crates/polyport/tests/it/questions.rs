@@ -156,6 +156,42 @@ async fn d_22_what_became_of_a_question_is_a_value_or_ends_the_call() {
     }
 }
 
+// req: D-22
+#[tokio::test]
+async fn d_22_what_a_legacy_client_refuses_is_declined_or_unsupported_or_said() {
+    for revision in Revision::ALL.into_iter().filter(|r| *r != Revision::LATEST) {
+        for (code, becomes, words) in [
+            (-1, "Declined", "declined"),
+            (-32601, "Unsupported", "cannot be asked"),
+            (-32000, "", "out of tokens"),
+        ] {
+            let server = Server::new("t", "1")
+                .tool("short", "", |cx, (): ()| async move {
+                    Ok(cx.sample_text("m", "?", 10).await?)
+                })
+                .tool("long", "", |cx, (): ()| async move {
+                    let answer = cx.sample_text("m", "?", 10).answer().await?;
+                    Ok(format!("{answer:?}"))
+                });
+            let peer = testing::connect_to(server.into_service(), revision, &everything())
+                .await
+                .unwrap()
+                .answering(
+                    move |_, _| json!({"error": {"code": code, "message": "out of tokens"}}),
+                );
+            let short = peer.call("short", &json!({})).await.unwrap();
+            assert_eq!(short["isError"], true, "{revision} {short}");
+            assert!(text(&short).contains(words), "{revision} {code}: {short}");
+            let long = peer.call("long", &json!({})).await.unwrap();
+            if becomes.is_empty() {
+                assert_eq!(long, short);
+            } else {
+                assert_eq!(text(&long), becomes, "{revision}");
+            }
+        }
+    }
+}
+
 // req: D-29
 #[tokio::test]
 async fn d_29_a_client_that_cannot_be_asked() {

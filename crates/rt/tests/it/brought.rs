@@ -5,11 +5,14 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use polyport_rt::Context;
+use polyport_rt::{Context, Service};
 use polyport_testkit::Script;
+use polyport_testkit::handlers::Puppet;
 use polyport_wire::Raw;
 use tokio::time::sleep;
 
+use crate::limits;
+use crate::questions::{ALL, open};
 use crate::rounds::{ASK, CALL, legacy, modern, retry, through};
 use crate::tools::{form, service};
 
@@ -154,4 +157,29 @@ async fn v_314_a_state_tells_numbers_apart_that_a_reader_might_not() {
         let got = peer.receive().await.unwrap();
         assert_eq!(got.get("result").is_some(), good, "{first} {then}: {got}");
     }
+}
+
+// req: Q-BOUND
+#[tokio::test(start_paused = true)]
+async fn before_a_client_is_ready_so_many_questions_wait_and_no_more() {
+    let bounds = limits(|limits| limits.questions_per_session = 2);
+    let mut peer = Script::connect(Service::new(Puppet::default()).limits(bounds));
+    peer.play(open(ALL).rsplit_once('>').unwrap().0).await;
+    peer.play(
+        r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks a"}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"asks b"}}
+        > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"asks c"}}
+        ~ {"id":3,"error":{"message":"Too many questions are open in this session: answer one of them first"}}
+        > {"jsonrpc":"2.0","method":"notifications/initialized"}
+        ~ {"id":1,"method":"elicitation/create"}
+        ~ {"id":2,"method":"elicitation/create"}
+        > {"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}
+        > {"jsonrpc":"2.0","id":2,"result":{"action":"accept"}}
+        ~ {"id":1,"result":{}}
+        ~ {"id":2,"result":{}}
+        $
+    "#,
+    )
+    .await;
 }

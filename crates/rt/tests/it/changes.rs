@@ -220,3 +220,22 @@ async fn logs_outside_of_calls_go_to_sessions_that_asked_for_their_level() {
     assert_eq!(said + left_out, 500);
     assert!(said <= 64, "{said}");
 }
+
+// req: C-LISTEN
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_begins_at_the_end_ends_at_once() {
+    for stops in [false, true] {
+        let (bus, service) = puppet();
+        let mut peer = Script::connect(service);
+        let begun = tokio::time::Instant::now();
+        let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{META,"notifications":{"toolsListChanged":true}}}"#;
+        peer.send(&listen.replace("META", META)).await;
+        if stops {
+            peer.stop();
+        }
+        let ended = peer.end().await;
+        assert_eq!((ended.cut, ended.broken), (0, false), "{stops}");
+        assert_eq!(begun.elapsed().as_secs(), 0, "{stops}");
+        assert_eq!(bus.listeners(), 0);
+    }
+}

@@ -1,6 +1,7 @@
 //! Lines that are too many, too deep, too long, or nonsense: each is refused for itself, and the next one is answered.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use polyport_proto::{ClientFacts, Revision};
 use polyport_rt::{CallError, Caller, Service};
@@ -152,6 +153,28 @@ async fn v_405_a_line_without_an_end_is_told_once_and_not_kept() {
 
 // req: V-405
 #[tokio::test(start_paused = true)]
+async fn v_405_who_takes_no_answers_is_not_read_without_end() {
+    let limits = limits(|limits| limits.message_bytes = 100_000);
+    let service = Service::new(Puppet::default()).limits(limits);
+    let (stream, _serving) = polyport_rt::memory::connect(service, polyport_rt::Stop::never());
+    let (_reader, mut writer) = tokio::io::split(stream);
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"t":"{}"}},{META}}}}}"#,
+        "x".repeat(10_000)
+    ) + "\n";
+    let mut taken = 0;
+    while let Ok(wrote) =
+        tokio::time::timeout(Duration::from_secs(5), writer.write_all(line.as_bytes())).await
+    {
+        wrote.unwrap();
+        taken += line.len();
+        assert!(taken < 1 << 20, "it reads on and on");
+    }
+    assert!(taken > 100_000, "{taken}");
+}
+
+// req: V-405
+#[tokio::test(start_paused = true)]
 async fn v_405_a_server_that_sends_no_end_of_line_holds_up_nobody_for_ever() {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(ours);
@@ -160,7 +183,7 @@ async fn v_405_a_server_that_sends_no_end_of_line_holds_up_nobody_for_ever() {
         info: None,
         capabilities: Raw::from_static("{}"),
     };
-    let patience = std::time::Duration::from_secs(30);
+    let patience = Duration::from_secs(30);
     let connected = Caller::connect(reader, writer, Revision::LATEST, client, patience);
     let (caller, _) = connected.await.unwrap();
     let asked = caller.request("tools/list", "{}");

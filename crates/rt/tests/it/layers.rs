@@ -110,6 +110,33 @@ async fn d_23_what_is_no_tool_fails_with_an_error() {
     }
 }
 
+// req: D-23
+#[tokio::test(start_paused = true)]
+async fn d_23_a_call_whose_time_is_over_says_nothing_more() {
+    let tool = |cx: polyport_rt::Context| async move {
+        cx.progress(1.0, None, None);
+        cx.log(polyport_proto::Level::Error, None, "1");
+        cx.cancelled().await;
+        cx.progress(2.0, None, None);
+        cx.log(polyport_proto::Level::Error, None, "2");
+        Ok("late".to_owned())
+    };
+    let mut peer = Script::connect(crate::tools::service(tool).layer(Timeout::new(S(5))));
+    let meta = META.replace(
+        "\"_meta\":{",
+        "\"_meta\":{\"progressToken\":1,\"io.modelcontextprotocol/logLevel\":\"error\",",
+    );
+    let script = r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",META}}
+        ~ {"params":{"progress":1}}
+        ~ {"params":{"data":1}}
+        ~ {"id":1,"result":{"isError":true}}
+        .
+        $
+    "#;
+    peer.play(&script.replace("META", &meta)).await;
+}
+
 // req: D-23, D-12
 #[tokio::test(start_paused = true)]
 async fn d_23_on_a_connection_it_is_answered_once_and_counted() {

@@ -351,3 +351,20 @@ async fn errors_in_the_words_of_the_era() {
     )
     .await;
 }
+
+// req: L-INIT
+#[tokio::test(start_paused = true)]
+async fn members_that_nobody_knows_harm_nothing() {
+    let script = r#"
+        > {"x":{},"jsonrpc":"2.0","id":0,"method":"initialize","params":{"x":[],"protocolVersion":"2025-06-18","capabilities":{"x":1,"extensions":{"a.example/b":{}}},"clientInfo":{"name":"t","version":"1","x":null}}}
+        ~ {"id":0,"result":{"protocolVersion":"2025-06-18"}}
+        > {"jsonrpc":"2.0","method":"notifications/initialized","params":{"x":1},"x":1}
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","x":[{}],"params":{"name":"slow","x":{"y":1},"_meta":{"x.example/y":1}}}
+        > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"x":1}}
+        > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","x":1}}
+        < {"jsonrpc":"2.0","id":2,"result":{}}
+        .
+        $
+    "#;
+    check(script).await;
+}

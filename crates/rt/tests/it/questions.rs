@@ -294,6 +294,8 @@ async fn v_314_a_state_is_of_one_request() {
         ~ {"id":3,"error":{"code":-32602}}
         > {"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"name":"asks who","arguments":{"a":1},"uri":"u","requestState":"STATE",META}}
         ~ {"id":4,"error":{"code":-32602}}
+        > {"jsonrpc":"2.0","id":13,"method":"prompts/get","params":{"name":"asks who","arguments":{"a":1},"requestState":"STATE",META}}
+        ~ {"id":13,"error":{"code":-32602}}
         > {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"requestState":"STATE-TAMPERED","inputResponses":{"who":{"action":"accept"}},META}}
         ~ {"id":5,"error":{"code":-32602}}
         > {"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"asks who","arguments":{"a":1},"requestState":7,"inputResponses":{"who":{"action":"accept"}},META}}

@@ -249,3 +249,23 @@ fn a_watcher_that_panics_ends_nothing() {
     assert_eq!((bus.watched(), bus.listeners()), (0, 0));
     assert_eq!(*log.wrong.lock().unwrap(), [""; 0]);
 }
+
+// req: C-LEGACY
+#[test]
+fn what_was_not_taken_is_not_told_after_the_wish_has_ended() {
+    let bus = Bus::new();
+    let deaf: Arc<dyn Alert> = Arc::new(Deaf);
+    let listener = bus.listen_session(
+        session(),
+        Arc::downgrade(&deaf) as Weak<dyn Alert>,
+        &Limits::default(),
+    );
+    for uri in ["a:/1", "a:/2"] {
+        listener.subscribe(uri).unwrap();
+        bus.updated(uri);
+    }
+    listener.unsubscribe("a:/1");
+    let told: Vec<_> = listener.take();
+    assert_eq!(told.len(), 1);
+    assert!(String::from_utf8_lossy(&told[0]).contains("a:/2"));
+}

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use polyport::model::Annotations;
 use polyport::schemars::JsonSchema;
 use polyport::serde::Deserialize;
 use polyport::{
@@ -10,7 +9,7 @@ use polyport::{
 };
 use serde_json::{Value, json};
 
-use super::{Manner, Order, Sum, icons, meta, shelf};
+use super::{Manner, Order, Sum, annotations, icons, meta, shelf};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "polyport::serde")]
@@ -124,7 +123,7 @@ fn resources(server: Server) -> Server {
                 .description("What there is.")
                 .mime_type("text/plain")
                 .size(3)
-                .annotations(Annotations::default())
+                .annotations(annotations())
                 .icons(icons())
                 .meta(meta()),
         )
@@ -133,7 +132,13 @@ fn resources(server: Server) -> Server {
             Template::new("x://{table}/{row.id}", "row", row)
                 .title("A row")
                 .description("One row of a table.")
-                .mime_type("text/plain"),
+                .mime_type("text/plain")
+                .annotations(annotations())
+                .icons(icons())
+                .meta(meta())
+                .completer("table", |_cx, typed, _settled| async move {
+                    Ok(vec![format!("{typed}ows")])
+                }),
         )
         .template("y://{+path}", "any", |cx: Cx, values| async move {
             let path = &values["path"];
@@ -169,7 +174,10 @@ fn prompts(server: Server) -> Server {
             )
             .title("Review")
             .icons(icons())
-            .meta(meta()),
+            .meta(meta())
+            .completer("in", |cx: Cx, typed, settled| async move {
+                Ok(vec![format!("{typed} {} {settled:?}", cx.revision())])
+            }),
         )
         .prompt("hello", "", |_cx, (): ()| async { Ok("Hello!") })
 }

@@ -1,10 +1,11 @@
 //! The same server from marked functions that stand by themselves.
 
-use polyport::model::Annotations;
+use std::collections::BTreeMap;
+
 use polyport::{Cx, Fault, Json, PromptReply, Raw, Server, ToolError, prompt, resource, tool};
 use serde_json::{Value, json};
 
-use super::{Manner, Order, Sum, icons, meta, shelf};
+use super::{Manner, Order, Sum, annotations, icons, meta, shelf};
 
 pub(super) fn server() -> Server {
     Server::new("s", "1")
@@ -91,7 +92,7 @@ async fn nothing() {}
     title = "Catalogue",
     mime_type = "text/plain",
     size = 3,
-    annotations = Annotations::default(),
+    annotations = annotations(),
     icons = icons(),
     meta = meta(),
 )]
@@ -105,10 +106,18 @@ fn bytes(_cx: &Cx) -> Vec<u8> {
 }
 
 /// One row of a table.
-#[resource("x://{table}/{row.id}", title = "A row", mime_type = "text/plain")]
+#[resource(
+    "x://{table}/{row.id}",
+    title = "A row",
+    mime_type = "text/plain",
+    annotations = annotations(),
+    icons = icons(),
+    meta = meta(),
+)]
 async fn row(
     #[arg(name = "row.id")] id: u8,
     /** In the database. */
+    #[arg(complete = tables)]
     table: String,
 ) -> String {
     format!("{table} {id}")
@@ -127,7 +136,8 @@ fn any(path: String, cx: Cx) -> Result<String, Fault> {
 async fn review(
     /// The code.
     code: String,
-    #[arg(name = "in", title = "Language", description = "Its language.")] language: Option<String>,
+    #[arg(name = "in", title = "Language", description = "Its language.", complete = languages)]
+    language: Option<String>,
     #[arg(default)] manner: Manner,
 ) -> Result<PromptReply, Fault> {
     if code.is_empty() {
@@ -135,6 +145,16 @@ async fn review(
     }
     let language = language.unwrap_or_default();
     Ok(PromptReply::new().user(format!("{language} {code} {manner:?}")))
+}
+
+type Settled = BTreeMap<String, String>;
+
+async fn languages(cx: Cx, typed: String, settled: Settled) -> Result<Vec<String>, Fault> {
+    Ok(vec![format!("{typed} {} {settled:?}", cx.revision())])
+}
+
+async fn tables(_cx: Cx, typed: String, _settled: Settled) -> Result<Vec<String>, Fault> {
+    Ok(vec![format!("{typed}ows")])
 }
 
 #[prompt]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use polyport::model::{Icon, Object};
+use polyport::model::{Annotations, Icon, Object, Role};
 use polyport::schemars::JsonSchema;
 use polyport::serde::{Deserialize, Serialize};
 use polyport::testing::TestPeer;
@@ -51,6 +51,14 @@ fn icons() -> Vec<Icon> {
     }]
 }
 
+fn annotations() -> Annotations {
+    Annotations {
+        audience: Some(vec![Role::User]),
+        last_modified: Some("2026-01-01T00:00:00Z".to_owned()),
+        ..Annotations::default()
+    }
+}
+
 fn meta() -> Object {
     Object::from([("org.example/x", Raw::from_static("1"))])
 }
@@ -74,6 +82,14 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("prompts/get", json!({"name": name, "arguments": arguments}))
     };
     let read = |uri: &str| ("resources/read", json!({"uri": uri}));
+    let complete = |of: Value, name: &str| {
+        let argument = json!({"name": name, "value": "R"});
+        let context = json!({"arguments": {"code": "x"}});
+        let params = json!({"ref": of, "argument": argument, "context": context});
+        ("completion/complete", params)
+    };
+    let of_prompt = |name: &str| json!({"type": "ref/prompt", "name": name});
+    let of_template = |uri: &str| json!({"type": "ref/resource", "uri": uri});
     vec![
         tool("forecast", json!({"city": "Oslo"})),
         tool(
@@ -113,6 +129,12 @@ fn calls() -> Vec<(&'static str, Value)> {
         prompt("review", json!({"code": "x", "manner": "odd"})),
         prompt("review", json!({})),
         prompt("hello", json!({})),
+        complete(of_prompt("review"), "in"),
+        complete(of_prompt("review"), "code"),
+        complete(of_prompt("none"), "in"),
+        complete(of_template("x://{table}/{row.id}"), "table"),
+        complete(of_template("x://{table}/{row.id}"), "row.id"),
+        complete(of_template("y://{+path}"), "path"),
     ]
 }
 
@@ -183,6 +205,20 @@ async fn what_is_listed_and_answered() {
         .await
         .unwrap();
     assert_eq!(read["contents"][0]["text"], "rows 7");
+    let templates = peer.request("resources/templates/list", &json!({})).await;
+    let row = &templates.unwrap()["resourceTemplates"][0];
+    assert_eq!(row["annotations"]["audience"], json!(["user"]));
+    assert_eq!(
+        (
+            &row["_meta"]["org.example/x"],
+            row["icons"].as_array().map(Vec::len)
+        ),
+        (&json!(1), Some(1))
+    );
+    let of = json!({"type": "ref/resource", "uri": "x://{table}/{row.id}"});
+    let params = json!({"ref": of, "argument": {"name": "table", "value": "r"}});
+    let completed = peer.request("completion/complete", &params).await.unwrap();
+    assert_eq!(completed["completion"]["values"], json!(["rows"]));
 }
 
 // req: S-MACRO

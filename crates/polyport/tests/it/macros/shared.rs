@@ -1,13 +1,13 @@
 //! The same server from the marked functions of one type.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use polyport::model::Annotations;
 use polyport::{Cx, Fault, Json, PromptReply, Raw, Server, ToolError};
 use serde_json::{Value, json};
 
-use super::{Manner, Order, Sum, icons, meta, shelf};
+use super::{Manner, Order, Sum, annotations, icons, meta, shelf};
 
 #[derive(Default)]
 pub(super) struct Shop {
@@ -86,7 +86,7 @@ impl Shop {
     fn nothing_at_all(&self, unknown: Unknown) {}
 
     #[resource("x://catalogue", title = "Catalogue", mime_type = "text/plain", size = 3,
-        description = "What there is.", annotations = Annotations::default(), icons = icons(), meta = meta())]
+        description = "What there is.", annotations = annotations(), icons = icons(), meta = meta())]
     fn catalogue(&self) -> &'static str {
         "a\nb"
     }
@@ -97,8 +97,14 @@ impl Shop {
     }
 
     /// One row of a table.
-    #[resource("x://{table}/{row.id}", title = "A row", mime_type = "text/plain")]
-    fn row(&self, table: String, #[arg(name = "row.id")] id: u8) -> String {
+    #[resource("x://{table}/{row.id}", title = "A row", mime_type = "text/plain",
+        annotations = annotations(), icons = icons(), meta = meta())]
+    fn row(
+        &self,
+        #[arg(complete = |_cx, typed: String, _settled| async move { Ok(vec![typed + "ows"]) })]
+        table: String,
+        #[arg(name = "row.id")] id: u8,
+    ) -> String {
         format!("{table} {id}")
     }
 
@@ -115,9 +121,8 @@ impl Shop {
     fn review(
         /// The code.
         code: String,
-        #[arg(name = "in", title = "Language", description = "Its language.")] language: Option<
-            String,
-        >,
+        #[arg(name = "in", title = "Language", description = "Its language.", complete = Self::languages)]
+        language: Option<String>,
         #[serde(default)] manner: Manner,
     ) -> Result<PromptReply, Fault> {
         if code.is_empty() {
@@ -125,6 +130,14 @@ impl Shop {
         }
         let language = language.unwrap_or_default();
         Ok(PromptReply::new().user(format!("{language} {code} {manner:?}")))
+    }
+
+    async fn languages(
+        cx: Cx,
+        typed: String,
+        settled: BTreeMap<String, String>,
+    ) -> Result<Vec<String>, Fault> {
+        Ok(vec![format!("{typed} {} {settled:?}", cx.revision())])
     }
 
     #[prompt]
