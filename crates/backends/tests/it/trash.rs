@@ -175,6 +175,21 @@ fn d_38_the_trash_is_emptied_oldest_first() {
 
 // req: D-38
 #[test]
+fn d_38_what_was_just_deleted_is_kept_whatever_the_clock_says() {
+    let notes = fixture(&[("a", "x")]).limited(Limits {
+        trash_entries: 1,
+        ..Limits::default()
+    });
+    // The clock was ahead, and was set back.
+    let ahead = ".polyport-trash/99991231T235959.000-00-4097";
+    fs::create_dir_all(notes.root().join(ahead)).unwrap();
+    assert_eq!(delete(&notes, "a")["emptied"], 1);
+    assert!(!notes.root().join(ahead).exists());
+    assert_eq!(notes.trash()[0].0, "a");
+}
+
+// req: D-38
+#[test]
 fn d_38_what_is_larger_than_the_trash_is_not_deleted() {
     for (limits, want) in [
         (

@@ -157,3 +157,34 @@ async fn d_35_what_is_kept_of_all_is_bounded() {
     send(&endpoint, "DELETE", &[PLAIN, &header].concat(), "").await;
     assert_eq!(endpoint.kept_bytes(), 0);
 }
+
+// req: D-35
+// req: D-21
+#[tokio::test(start_paused = true)]
+async fn d_35_progress_without_room_is_left_out_and_its_answer_is_not() {
+    let mut limits = Limits::default();
+    limits.replay_bytes_in_all = 10_000;
+    let endpoint = endpoint_with(Puppet::default(), limits);
+    let (session, other) = (open(&endpoint).await, open(&endpoint).await);
+    begin_and_leave(&endpoint, &session, 1, "progress then slow").await;
+    // An answer that its client has not taken fills the room.
+    let long = format!("\"l\":\"{}\",\"tool\":\"", "x".repeat(12_000));
+    let body = call_with_token(1, "echo").replace("\"tool\":\"", &long);
+    let events = [
+        ("mcp-session-id", other.as_str()),
+        ("accept", "text/event-stream"),
+    ];
+    let plain = [PLAIN[0], PLAIN[1], events[1], events[0]];
+    let unread = endpoint.handle(crate::request("POST", "/mcp", &plain, &body));
+    let unread = unread.await;
+    assert!(endpoint.kept_bytes() > 10_000);
+    tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
+    drop(unread);
+    let ended = [PLAIN, &events[..1]].concat();
+    assert_eq!(send(&endpoint, "DELETE", &ended, "").await.status, 204);
+    tokio::time::sleep(S(5)).await;
+    let rest = resume(&endpoint, &session, "1-1").await.rest().await;
+    assert_eq!(ids(&rest), ["1-2", "1-3"]);
+    assert_eq!(rest[0].1["params"]["progress"], 3, "the newest");
+    assert_eq!(rest[1].1["id"], 1);
+}

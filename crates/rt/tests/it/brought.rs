@@ -183,3 +183,17 @@ async fn before_a_client_is_ready_so_many_questions_wait_and_no_more() {
     )
     .await;
 }
+
+// req: Q-AUTHOR
+#[tokio::test(start_paused = true)]
+async fn who_gives_back_nothing_but_waits_is_stopped() {
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(&open(ALL)).await;
+    let script = r#"
+        > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"givesWAITS"}}
+        ~ {"id":1,"error":{"code":-32603,"message":"Internal error"}}
+        $
+    "#;
+    peer.play(&script.replace("WAITS", &" wait".repeat(100)))
+        .await;
+}

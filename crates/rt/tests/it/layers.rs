@@ -110,6 +110,28 @@ async fn d_23_what_is_no_tool_fails_with_an_error() {
     }
 }
 
+/// Takes five seconds for whatever it is asked.
+struct Slow;
+
+impl polyport_rt::Handler for Slow {
+    async fn call(&self, _call: Call) -> Outcome {
+        tokio::time::sleep(S(5)).await;
+        Outcome::Complete(Raw::from_static("{}"))
+    }
+}
+
+// req: D-23
+#[tokio::test(start_paused = true)]
+async fn d_23_the_time_of_a_tool_is_that_of_no_prompt() {
+    let service = Service::new(Slow).layer(Timeout::new(S(30)).of_tool("a", S(1)));
+    for (method, took) in [("tools/call", 3), ("prompts/get", 5)] {
+        let begun = Instant::now();
+        let asked = call(method, r#"{"name":"a"}"#, None);
+        ask(&service, asked).await.unwrap();
+        assert_eq!(begun.elapsed(), S(took), "{method}");
+    }
+}
+
 // req: D-23
 #[tokio::test(start_paused = true)]
 async fn d_23_a_call_whose_time_is_over_says_nothing_more() {
