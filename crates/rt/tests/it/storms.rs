@@ -258,7 +258,7 @@ fn what_was_not_taken_is_not_told_after_the_wish_has_ended() {
     let listener = bus.listen_session(
         session(),
         Arc::downgrade(&deaf) as Weak<dyn Alert>,
-        &Limits::default(),
+        &Arc::new(Limits::default()),
     );
     for uri in ["a:/1", "a:/2"] {
         listener.subscribe(uri).unwrap();
