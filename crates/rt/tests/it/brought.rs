@@ -170,7 +170,7 @@ async fn before_a_client_is_ready_so_many_questions_wait_and_no_more() {
         > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks a"}}
         > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"asks b"}}
         > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"asks c"}}
-        ~ {"id":3,"error":{"message":"Too many questions are open in this session: answer one of them first"}}
+        ~ {"id":3,"error":{"message":"Too many questions are open: answer one of them first"}}
         > {"jsonrpc":"2.0","method":"notifications/initialized"}
         ~ {"id":1,"method":"elicitation/create"}
         ~ {"id":2,"method":"elicitation/create"}
