@@ -49,11 +49,14 @@
 //! - [`ask`]: questions to the user or the client's model in the middle of a call.
 //! - [`Handles`], [`Cx::session`]: what is kept for a client from call to call. [`layer`]: what stands around all calls.
 //! - [`Server::handle`] and [`ServerHandle`]: what changes while a server is served. [`Watcher`]: what of it somebody wants to hear.
+//! - [`client`]: the other side, to any server.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
 //! - [`roots`]: what the roots of a client leave of a server's folders.
 //! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
 
 pub mod ask;
+#[cfg(unix)]
+pub mod client;
 mod closing;
 pub mod cursor;
 mod error;
@@ -71,6 +74,8 @@ pub mod testing;
 pub mod uri_template;
 
 pub use ask::{Answer, AskError, Visit};
+#[cfg(unix)]
+pub use client::{Client, ClientError};
 pub use error::{Fault, ToolError};
 pub use handles::Handles;
 #[cfg(feature = "macros")]
@@ -81,10 +86,13 @@ pub use polyport_proto::{
     Code, Envelope, Era, Limits, NeedInput, Notice, Outcome, Principal, Question, Revision,
     Revisions, RpcError,
 };
+#[cfg(unix)]
+pub use polyport_rt::Command;
 pub use polyport_rt::shield::idle as shielded;
 pub use polyport_rt::{
     BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Layer, Next,
-    SealKey, Service, StartError, Started, Stats, Stop, Stopper, Watcher, layer, stop,
+    OnProgress, Opened, Patience, SealKey, Service, StartError, Started, Stats, Stop, Stopper,
+    Wait, Watcher, layer, stop,
 };
 pub use polyport_wire::Raw;
 pub use server::blocking::blocking;

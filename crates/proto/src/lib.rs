@@ -10,6 +10,7 @@
 
 pub mod blame;
 pub mod envelope;
+pub mod era;
 pub mod http;
 pub mod kept;
 pub mod limits;

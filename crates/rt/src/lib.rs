@@ -14,6 +14,8 @@
 pub mod ask;
 pub mod bus;
 pub mod caller;
+#[cfg(unix)]
+pub mod child;
 pub mod clock;
 pub mod context;
 pub mod driver;
@@ -49,7 +51,9 @@ pub mod stop;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
-pub use caller::{Answerer, CallError, Caller};
+pub use caller::{Answerer, CallError, Caller, OnProgress, Opened, Patience, Wait};
+#[cfg(unix)]
+pub use child::{Child, Command};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;

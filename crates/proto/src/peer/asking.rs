@@ -11,6 +11,8 @@ pub struct Asking {
     revision: Revision,
     client: ClientFacts,
     next: i64,
+    /// The last of the requests that open the conversation, which are never cancelled (basic/utilities/cancellation).
+    opening: i64,
 }
 
 impl Asking {
@@ -20,12 +22,30 @@ impl Asking {
             revision,
             client,
             next: 1,
+            opening: 0,
         }
     }
 
     /// The revision it speaks.
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// Speaks another revision from now on; ids go on.
+    pub fn set_revision(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
+    /// The member of `_meta` that asks for progress of the next request. The token is the id of that request.
+    pub fn next_token(&self) -> String {
+        format!("\"progressToken\":{}", self.next)
+    }
+
+    /// The question about the era, in the revision of now (2026-07-28, basic/versioning). Like the handshake it is never cancelled.
+    pub fn probe(&mut self) -> (RequestId, Vec<u8>) {
+        let (id, message) = self.request("server/discover", "{}", "");
+        self.opening = self.next - 1;
+        (id, message)
     }
 
     /// What must be asked before anything else; none in the modern era. [`initialized`](Self::initialized) follows the answer.
@@ -49,7 +69,9 @@ impl Asking {
             });
         params.extend_from_slice(info.as_bytes());
         params.push(b'}');
-        Some(self.write("initialize", &params))
+        let (id, message) = self.write("initialize", &params);
+        self.opening = self.next - 1;
+        Some((id, message))
     }
 
     /// `notifications/initialized`.
@@ -84,8 +106,11 @@ impl Asking {
         self.write(method, &stamped)
     }
 
-    /// `notifications/cancelled` for a request of ours.
-    pub fn cancel(&self, id: &RequestId) -> Vec<u8> {
+    /// `notifications/cancelled` for a request of ours. None: it is one that may not be cancelled.
+    pub fn cancel(&self, id: &RequestId) -> Option<Vec<u8>> {
+        if matches!(id, RequestId::Number(n) if *n <= self.opening) {
+            return None;
+        }
         let mut params = b"{\"requestId\":".to_vec();
         id.write(&mut params);
         params.push(b'}');
@@ -95,7 +120,7 @@ impl Asking {
             "notifications/cancelled",
             std::str::from_utf8(&params).ok(),
         );
-        out
+        Some(out)
     }
 
     fn write(&mut self, method: &str, params: &[u8]) -> (RequestId, Vec<u8>) {

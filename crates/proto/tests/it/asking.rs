@@ -64,7 +64,7 @@ fn a_request_is_admitted_with_its_envelope() {
             (),
         );
         assert!(matches!(
-            peer.handle(Ok(parse(asking.cancel(&id))), None, &mut out),
+            peer.handle(Ok(parse(asking.cancel(&id).unwrap())), None, &mut out),
             Turn::Cancel(())
         ));
         assert_eq!(peer.in_flight(), 0);

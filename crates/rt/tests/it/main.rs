@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod brought;
+mod calling;
 mod cancels;
 mod changes;
+mod children;
 mod faults;
 mod hostile;
 mod journal;
@@ -11,6 +13,7 @@ mod layers;
 mod legacy;
 mod life;
 mod modern;
+mod opening;
 mod questions;
 mod races;
 mod reported;

@@ -1,0 +1,93 @@
+//! Why a client did not get what it asked for, and who erred.
+
+use std::fmt;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use polyport_model::{InputRequiredResult, RpcError};
+use polyport_rt::CallError;
+
+/// Why a client did not get what it asked for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The program of the server could not be started.
+    NotStarted {
+        /// Its name.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The server has ended, or has closed the connection.
+    Gone {
+        /// How its process ended, if it was one of ours and has.
+        status: Option<ExitStatus>,
+        /// The last lines that it said on standard error.
+        said: Vec<String>,
+    },
+    /// The server answered with an error.
+    Refused(RpcError),
+    /// The server does not say that it offers this; it was not asked.
+    NotOffered(&'static str),
+    /// The server asks something first, which this client cannot answer.
+    NeedsInput(Box<InputRequiredResult>),
+    /// No answer in time.
+    TimedOut(Duration),
+    /// The server and this client have no revision in common; the text says what the server speaks.
+    NoCommonRevision(String),
+    /// The answer is not what the specification says it is.
+    Unreadable(String),
+}
+
+impl From<CallError> for ClientError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(raw) => match raw.decode() {
+                Ok(error) => Self::Refused(error),
+                Err(error) => Self::Unreadable(format!("its error is no error object: {error}")),
+            },
+            CallError::TimedOut(after) => Self::TimedOut(after),
+            CallError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs),
+            CallError::Unreadable(why) => Self::Unreadable(why),
+            _ => Self::Gone {
+                status: None,
+                said: Vec::new(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted { program, error } => write!(f, "cannot start {program}: {error}"),
+            Self::Gone { status, .. } => match status {
+                Some(status) => write!(f, "the server has ended ({status})"),
+                None => f.write_str("the server has closed the connection"),
+            },
+            Self::Refused(error) => write!(f, "the server refused: {error}"),
+            Self::NotOffered(what) => write!(f, "the server does not offer {what}"),
+            Self::NeedsInput(_) => {
+                f.write_str("the server asks something first, and nobody is there to answer")
+            }
+            Self::TimedOut(after) => write!(f, "no answer after {:.1} s", after.as_secs_f64()),
+            Self::NoCommonRevision(theirs) => {
+                write!(
+                    f,
+                    "no revision of the protocol in common: the server speaks {theirs}"
+                )
+            }
+            Self::Unreadable(why) => write!(f, "the server's answer cannot be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NotStarted { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A client of any MCP server: which era it speaks is found out, and what is asked looks the same in both.
+//!
+//! ```
+//! # use polyport::{Server, client::Connect};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), polyport::ClientError> {
+//! # let server = Server::new("test", "1").tool("hello", "Says hello.", |_cx, (): ()| async { Ok("hello") });
+//! // Connect::command(Command::new("some-server")) starts a program; here the server is in this one.
+//! let client = Connect::service(server.into_service()).connect().await?;
+//! let tools = client.tools().await?;
+//! let result = client.call_tool("hello", &polyport::Raw::from_static("{}")).await?;
+//! # assert_eq!((tools.len(), result.content.len()), (1, 1));
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod connect;
+mod error;
+
+use std::fmt;
+
+use polyport_model::{
+    CallTool, CallToolParams, CallToolResult, Cursor, Entries, InputRequiredResult, Method, Prompt,
+    ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
+use polyport_proto::Era;
+use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
+use polyport_wire::Raw;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+pub use connect::Connect;
+pub use error::ClientError;
+
+/// Pages of one list that are asked for; a server with more has no end.
+const MAX_PAGES: usize = 1_000;
+
+/// A connection to a server. Dropping it ends the connection at once; [`close`](Self::close) is kinder.
+pub struct Client {
+    caller: Caller,
+    opened: Opened,
+    server: Mutex<Serving>,
+}
+
+/// What runs at the other end, where it is ours.
+#[derive(Debug)]
+enum Serving {
+    Child(Box<Child>),
+    Inside { _stopper: Stopper },
+}
+
+/// The members of a page that are read in every list.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageEnd {
+    next_cursor: Option<Cursor>,
+}
+
+impl Client {
+    /// What the server has said of itself.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// All tools, page by page. What is no tool is left out, and the log says so.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
+        self.offers("tools", self.opened.capabilities.tools.is_some())?;
+        self.list("tools/list", "tools").await
+    }
+
+    /// All resources, page by page.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn resources(&self) -> Result<Vec<Resource>, ClientError> {
+        self.offers("resources", self.opened.capabilities.resources.is_some())?;
+        self.list("resources/list", "resources").await
+    }
+
+    /// All templates of resources, page by page.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
+        self.offers("resources", self.opened.capabilities.resources.is_some())?;
+        self.list("resources/templates/list", "resourceTemplates")
+            .await
+    }
+
+    /// All prompts, page by page.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, ClientError> {
+        self.offers("prompts", self.opened.capabilities.prompts.is_some())?;
+        self.list("prompts/list", "prompts").await
+    }
+
+    /// Calls a tool; `arguments` is an object. A tool that failed is a result with `is_error`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: &Raw,
+    ) -> Result<CallToolResult, ClientError> {
+        self.offers("tools", self.opened.capabilities.tools.is_some())?;
+        let params = CallToolParams {
+            name: name.to_owned(),
+            arguments: Some(arguments.clone()),
+            ..CallToolParams::default()
+        };
+        self.request::<CallTool>(&params).await
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn read(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
+        self.offers("resources", self.opened.capabilities.resources.is_some())?;
+        let params = ReadResourceParams {
+            uri: uri.to_owned(),
+            ..ReadResourceParams::default()
+        };
+        self.request::<ReadResource>(&params).await
+    }
+
+    /// Is the server there? In the modern era, which has no such question, what it is is asked anew.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn ping(&self) -> Result<(), ClientError> {
+        let method = match self.opened.revision.profile().era {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        self.request_raw(method, "{}", None).await.map(drop)
+    }
+
+    /// Any request, in the types of the specification; waits as long as was said when the client was connected.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn request<M>(&self, params: &M::Params) -> Result<M::Result, ClientError>
+    where
+        M: Method,
+        M::Params: Serialize,
+        M::Result: DeserializeOwned,
+    {
+        let params = serde_json::to_string(params).map_err(|error| unreadable(&error))?;
+        let result = self.request_raw(M::NAME, &params, None).await?;
+        result.decode().map_err(|error| unreadable(&error))
+    }
+
+    /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress. Dropping the future cancels it.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn request_raw(
+        &self,
+        method: &str,
+        params: &str,
+        wait: Option<Wait>,
+    ) -> Result<Raw, ClientError> {
+        let asked = match wait {
+            None => self.caller.request(method, params).await,
+            Some(wait) => self.caller.request_waiting(method, params, wait).await,
+        };
+        let result = match asked.map_err(ClientError::from) {
+            Err(ClientError::Gone { .. }) => return Err(self.gone().await),
+            other => other?,
+        };
+        match input_required(&result) {
+            Some(needed) => Err(ClientError::NeedsInput(Box::new(needed))),
+            None => Ok(result),
+        }
+    }
+
+    /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.
+    pub async fn close(self) {
+        self.caller.close().await;
+        if let Serving::Child(child) = self.server.into_inner() {
+            child.end().await;
+        }
+    }
+
+    /// How the server ended, as far as it can be said soon.
+    async fn gone(&self) -> ClientError {
+        match &mut *self.server.lock().await {
+            Serving::Child(child) => connect::how_it_ended(child).await,
+            Serving::Inside { .. } => ClientError::Gone {
+                status: None,
+                said: Vec::new(),
+            },
+        }
+    }
+
+    fn offers(&self, what: &'static str, offered: bool) -> Result<(), ClientError> {
+        if offered {
+            Ok(())
+        } else {
+            Err(ClientError::NotOffered(what))
+        }
+    }
+
+    async fn list<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<T>, ClientError> {
+        let mut all = Vec::new();
+        let mut params = "{}".to_owned();
+        for _ in 0..MAX_PAGES {
+            let page = self.request_raw(method, &params, None).await?;
+            let members: polyport_model::Object = page.decode().map_err(|e| unreadable(&e))?;
+            let list = members.get(member);
+            let list = list.ok_or_else(|| {
+                ClientError::Unreadable(format!("{method}: there is no {member}"))
+            })?;
+            let entries = Entries::<T>::decode(list).map_err(|e| unreadable(&e))?;
+            for bad in entries.bad {
+                tracing::warn!(method, index = bad.index, error = %bad.error, "an entry of a list is left out");
+            }
+            all.extend(entries.good);
+            let end: PageEnd = page.decode().map_err(|e| unreadable(&e))?;
+            let Some(cursor) = end.next_cursor else {
+                return Ok(all);
+            };
+            let cursor = serde_json::to_string(&cursor).map_err(|e| unreadable(&e))?;
+            let next = format!("{{\"cursor\":{cursor}}}");
+            if next == params {
+                let why = format!("{method}: the cursor of a page leads to that page");
+                return Err(ClientError::Unreadable(why));
+            }
+            params = next;
+        }
+        let why = format!("{method}: there are more than {MAX_PAGES} pages");
+        Err(ClientError::Unreadable(why))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("revision", &self.opened.revision)
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The questions of a result that is none yet.
+fn input_required(result: &Raw) -> Option<InputRequiredResult> {
+    if !result.as_str().contains("input_required") {
+        return None;
+    }
+    let read: InputRequiredResult = result.decode().ok()?;
+    let kind = serde_json::to_string(&read.result_type).ok()?;
+    (kind == "\"input_required\"").then_some(read)
+}
+
+fn unreadable(error: &serde_json::Error) -> ClientError {
+    ClientError::Unreadable(error.to_string())
+}

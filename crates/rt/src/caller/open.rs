@@ -1,0 +1,209 @@
+//! Finds out which era a server speaks, and opens the conversation in it. A verdict costs one question; whoever remembers it says
+//! so by the revisions he offers.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use polyport_model::{DiscoverResult, Implementation, InitializeResult, ServerCapabilities};
+use polyport_proto::era::{Verdict, judge};
+use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
+use polyport_wire::Raw;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use super::{CallError, Caller, Wait};
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// How long the steps of an opening may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the answer to the question about the era; a server that knows none may not answer at all. Default: 3 seconds.
+    pub probe: Duration,
+    /// For the handshake, in which many a server installs itself first. Default: 60 seconds.
+    pub handshake: Duration,
+    /// For each request after that, where nothing else is said. Default: 60 seconds.
+    pub request: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            probe: Duration::from_secs(3),
+            handshake: Duration::from_secs(60),
+            request: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What a server has said of itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// Who it is, if it said so.
+    pub server: Option<Implementation>,
+    /// What it offers.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+}
+
+impl Opened {
+    fn discovered(revision: Revision, found: DiscoverResult) -> Self {
+        let info = found.meta.as_ref().and_then(|meta| meta.get(SERVER_INFO));
+        Self {
+            revision,
+            server: info.and_then(|info| info.decode().ok()),
+            capabilities: found.capabilities,
+            instructions: found.instructions,
+        }
+    }
+}
+
+impl Caller {
+    /// Connects over a stream in the newest revision that both speak, of those in `ours`.
+    ///
+    /// # Errors
+    /// [`CallError`]. [`CallError::Closed`] although both eras were offered: the server may have died of the question about its
+    /// era, as some do; a fresh one that is offered the legacy era only will not.
+    pub async fn open(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        client: ClientFacts,
+        ours: Revisions,
+        patience: Patience,
+    ) -> Result<(Self, Opened), CallError> {
+        let newest = |era| ours.only(era).iter().next();
+        let (modern, legacy) = (newest(Era::Modern), newest(Era::Legacy));
+        let Some(first) = modern.or(legacy) else {
+            return Err(CallError::NoCommonRevision(
+                "nothing was offered".to_owned(),
+            ));
+        };
+        let asking = Asking::new(first, client);
+        let caller = Self::over(reader, writer, asking, patience.request);
+        caller.set_answerer(Arc::new(without_answers));
+        let opened = match (modern, legacy) {
+            (None, _) => caller.initialize(ours, patience.handshake).await?,
+            (Some(_), None) => caller.discover(first, patience.handshake).await?,
+            (Some(_), Some(legacy)) => caller.find_out(ours, legacy, patience).await?,
+        };
+        Ok((caller, opened))
+    }
+
+    /// Asks about the era and goes on in it.
+    async fn find_out(
+        &self,
+        ours: Revisions,
+        legacy: Revision,
+        patience: Patience,
+    ) -> Result<Opened, CallError> {
+        // Neither is cancelled: a server that did not understand the question would not understand that either.
+        let (id, message) = self.shared.lock().asking.probe();
+        let mut probing = pin!(self.ask(id, message, at_most(patience.handshake)));
+        let early = match timeout(patience.probe, &mut probing).await {
+            Ok(answer) => self.go_on(answer, ours, patience).await?,
+            Err(_) => None,
+        };
+        if let Some(opened) = early {
+            return Ok(opened);
+        }
+        self.shared.lock().asking.set_revision(legacy);
+        match self.initialize(ours, patience.handshake).await {
+            // It was only slow, and has answered the question before.
+            Err(CallError::Refused(error)) => match timeout(patience.probe, probing).await {
+                Ok(answer) => {
+                    let opened = self.go_on(answer, ours, patience).await?;
+                    opened.ok_or(CallError::Refused(error))
+                }
+                Err(_) => Err(CallError::Refused(error)),
+            },
+            other => other,
+        }
+    }
+
+    /// Goes on in the modern era, if the answer to the question says so.
+    async fn go_on(
+        &self,
+        answer: Result<Raw, CallError>,
+        ours: Revisions,
+        patience: Patience,
+    ) -> Result<Option<Opened>, CallError> {
+        let verdict = match answer {
+            Ok(result) => judge(Ok(&result), ours),
+            Err(CallError::Refused(error)) => judge(Err(&error), ours),
+            Err(error) => return Err(error),
+        };
+        match verdict {
+            Verdict::Legacy => Ok(None),
+            Verdict::Stranger(theirs) => Err(CallError::NoCommonRevision(theirs.join(", "))),
+            Verdict::Modern(revision, found) => {
+                self.shared.lock().asking.set_revision(revision);
+                Ok(Some(match found {
+                    Some(found) => Opened::discovered(revision, *found),
+                    None => self.discover(revision, patience.handshake).await?,
+                }))
+            }
+        }
+    }
+
+    async fn discover(&self, revision: Revision, patience: Duration) -> Result<Opened, CallError> {
+        let (id, message) = self.shared.lock().asking.probe();
+        let found = self.ask(id, message, at_most(patience)).await?;
+        let found = found.decode().map_err(|error| unreadable(&error))?;
+        Ok(Opened::discovered(revision, found))
+    }
+
+    async fn initialize(&self, ours: Revisions, patience: Duration) -> Result<Opened, CallError> {
+        let opening = self.shared.lock().asking.opening();
+        let Some((id, message)) = opening else {
+            return Err(CallError::NoCommonRevision(
+                "no revision with a handshake".to_owned(),
+            ));
+        };
+        let result = self.ask(id, message, at_most(patience)).await?;
+        let result = result
+            .decode::<InitializeResult>()
+            .map_err(|error| unreadable(&error))?;
+        let named = ours.only(Era::Legacy).find(&result.protocol_version);
+        let Some(revision) = named else {
+            return Err(CallError::NoCommonRevision(result.protocol_version));
+        };
+        let initialized = {
+            let mut state = self.shared.lock();
+            state.asking.set_revision(revision);
+            state.asking.initialized()
+        };
+        self.send(initialized).await?;
+        Ok(Opened {
+            revision,
+            server: Some(result.server_info),
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+        })
+    }
+}
+
+/// What a server hears that asks a client which declares nothing: it is there, and that is all.
+fn without_answers(method: &str, _params: Option<Raw>) -> Result<Raw, Raw> {
+    if method == "ping" {
+        return Ok(Raw::from_static("{}"));
+    }
+    Err(Raw::from_static(
+        "{\"code\":-32601,\"message\":\"This client answers no questions: it has declared none that it could.\"}",
+    ))
+}
+
+fn at_most(total: Duration) -> Wait {
+    Wait {
+        total: Some(total),
+        ..Wait::default()
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> CallError {
+    CallError::Unreadable(error.to_string())
+}

@@ -1,0 +1,183 @@
+//! Requests of a client: how long they wait, what they hear meanwhile, and what the server hears when nobody waits any more.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use polyport_proto::{Era, Revisions};
+use polyport_rt::{CallError, Caller, Patience, Wait};
+use tokio::io::DuplexStream;
+use tokio::task::JoinHandle;
+
+use crate::opening::{Does, facts, serve};
+
+const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\
+    \"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}\n";
+
+async fn connected(
+    does: impl Fn(&str) -> Does + Send + 'static,
+) -> (Caller, JoinHandle<Vec<String>>) {
+    let (near, far): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
+    let server = tokio::spawn(async move {
+        serve(far, move |method| match method {
+            "initialize" => Does::Says(INITIALIZED),
+            _ => does(method),
+        })
+        .await
+    });
+    let (reader, writer) = tokio::io::split(near);
+    let legacy = Revisions::of(Era::Legacy);
+    let opened = Caller::open(reader, writer, facts(), legacy, Patience::default()).await;
+    (opened.unwrap().0, server)
+}
+
+fn secs(n: u64) -> Option<Duration> {
+    Some(Duration::from_secs(n))
+}
+
+// req: S-CANCEL
+#[tokio::test(start_paused = true)]
+async fn a_dropped_request_is_cancelled() {
+    let (caller, server) = connected(|_| Does::Nothing).await;
+    let asked = caller.request("tools/list", "{}");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), asked)
+            .await
+            .is_err()
+    );
+    caller.close().await;
+    let heard = server.await.unwrap();
+    assert_eq!(heard[2..], ["tools/list", "notifications/cancelled"]);
+}
+
+// req: S-CANCEL
+#[tokio::test(start_paused = true)]
+async fn an_answered_request_is_not_cancelled() {
+    let answer = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
+    let (caller, server) = connected(move |method| match method {
+        "ping" => Does::Says(answer),
+        _ => Does::Nothing,
+    })
+    .await;
+    assert_eq!(caller.request("ping", "{}").await.unwrap().as_str(), "{}");
+    caller.close().await;
+    assert_eq!(server.await.unwrap()[2..], ["ping"]);
+}
+
+// req: S-WAIT
+#[tokio::test(start_paused = true)]
+async fn progress_keeps_a_request_alive_and_the_hard_cap_ends_it() {
+    let notes = concat!(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1,\"total\":3}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":7,\"progress\":9}}\n",
+    );
+    for (idle, total, want) in [
+        (secs(10), None, 10),
+        (secs(10), secs(4), 4),
+        (None, secs(30), 30),
+    ] {
+        let (caller, _server) = connected(move |method| match method {
+            "tools/call" => Does::Says(notes),
+            _ => Does::Nothing,
+        })
+        .await;
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let heard = seen.clone();
+        let wait = Wait {
+            idle,
+            total,
+            progress: Some(Box::new(move |p| heard.lock().unwrap().push(p.value()))),
+        };
+        let begun = tokio::time::Instant::now();
+        let ended = caller.request_waiting("tools/call", "{}", wait).await;
+        assert!(matches!(ended, Err(CallError::TimedOut(_))), "{ended:?}");
+        assert_eq!(begun.elapsed().as_secs(), want);
+        assert_eq!(*seen.lock().unwrap(), [1.0]);
+    }
+}
+
+// req: S-WAIT
+#[tokio::test(start_paused = true)]
+async fn each_progress_begins_the_idle_time_anew() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let server = async move {
+        use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+        let (reader, mut writer) = tokio::io::split(far);
+        let mut lines = BufReader::new(reader).lines();
+        lines.next_line().await.unwrap();
+        writer.write_all(INITIALIZED.as_bytes()).await.unwrap();
+        lines.next_line().await.unwrap();
+        lines.next_line().await.unwrap();
+        for step in 1..=5 {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            let note = format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":2,\"progress\":{step}}}}}\n"
+            );
+            writer.write_all(note.as_bytes()).await.unwrap();
+        }
+        writer
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"ok\":true}}\n")
+            .await
+            .unwrap();
+        lines.next_line().await.unwrap()
+    };
+    let client = async move {
+        let legacy = Revisions::of(Era::Legacy);
+        let opened = Caller::open(reader, writer, facts(), legacy, Patience::default()).await;
+        let caller = opened.unwrap().0;
+        let wait = Wait {
+            idle: secs(10),
+            total: None,
+            progress: Some(Box::new(|_| ())),
+        };
+        let answer = caller.request_waiting("tools/call", "{}", wait).await;
+        assert_eq!(answer.unwrap().as_str(), "{\"ok\":true}");
+        caller.close().await;
+    };
+    let (last, ()) = tokio::join!(server, client);
+    assert_eq!(last, None, "nothing is cancelled");
+}
+
+// req: S-ASKED
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_is_answered() {
+    let questions = concat!(
+        "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"sampling/createMessage\",\"params\":{}}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n",
+    );
+    let (caller, server) = connected(move |method| match method {
+        "tools/call" => Does::Says(questions),
+        _ => Does::Nothing,
+    })
+    .await;
+    caller.request("tools/call", "{}").await.unwrap();
+    caller.close().await;
+    let heard = server.await.unwrap();
+    assert_eq!(
+        heard[2..],
+        [
+            "tools/call",
+            r#"{"jsonrpc":"2.0","id":"p","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32601,"message":"This client answers no questions: it has declared none that it could."}}"#,
+        ]
+    );
+}
+
+// req: S-GONE
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_hears_of_the_end() {
+    let (caller, _server) = connected(|method| match method {
+        "tools/list" => Does::Ends,
+        _ => Does::Nothing,
+    })
+    .await;
+    let (first, second) = tokio::join!(
+        caller.request("ping", "{}"),
+        caller.request("tools/list", "{}")
+    );
+    assert!(matches!(first, Err(CallError::Closed)), "{first:?}");
+    assert!(matches!(second, Err(CallError::Closed)), "{second:?}");
+    let late = caller.request("ping", "{}").await;
+    assert!(matches!(late, Err(CallError::Closed)), "{late:?}");
+}

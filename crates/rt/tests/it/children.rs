@@ -1,0 +1,114 @@
+//! Servers that run as children: what they get of us, what is kept of them, and how they end.
+
+use std::time::Duration;
+
+use polyport_rt::{Child, Command};
+use rustix::process::{Pid, test_kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+
+const GRACE: Duration = Duration::from_millis(200);
+
+fn sh(script: &str) -> (Child, BufReader<ChildStdout>, ChildStdin) {
+    let (child, output, input) = Command::new("sh").args(["-c", script]).start().unwrap();
+    (child, BufReader::new(output), input)
+}
+
+fn is_there(pid: &str) -> bool {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    test_kill_process(pid).is_ok()
+}
+
+// req: S-CHILD
+#[tokio::test]
+async fn a_child_gets_little_of_our_environment() {
+    let script = "env; pwd";
+    let command = Command::new("/bin/sh")
+        .args(["-c", script])
+        .env("TOKEN", "t")
+        .folder("/");
+    let (_child, mut output, _input) = command.start().unwrap();
+    let mut text = String::new();
+    output.read_to_string(&mut text).await.unwrap();
+    let ours = ["PATH=", "HOME="];
+    assert!(ours.iter().all(|name| text.contains(name)), "{text}");
+    assert!(
+        text.contains("TOKEN=t\n") && text.ends_with("/\n"),
+        "{text}"
+    );
+    // Cargo sets these for every test.
+    assert!(!text.contains("CARGO_PKG_NAME"), "{text}");
+    assert!(!format!("{command:?}").contains("TOKEN"));
+}
+
+// req: S-CHILD
+#[tokio::test]
+async fn what_a_child_says_last_is_kept() {
+    let script = "i=0; while [ $i -lt 500 ]; do echo line $i >&2; i=$((i+1)); done; head -c 300000 /dev/zero | tr '\\0' x >&2; echo >&2; echo end >&2; exit 3";
+    let (mut child, _output, _input) = sh(script);
+    let status = child.wait().await.unwrap();
+    let said = child.said();
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(
+        (said.len(), said[18].len(), said[19].as_str()),
+        (20, 1_024, "end")
+    );
+    assert_eq!(said[17], "line 499");
+}
+
+// req: S-CHILD
+#[tokio::test]
+async fn a_child_ends_by_itself_by_term_or_by_force() {
+    use std::os::unix::process::ExitStatusExt;
+    // It hears the end of its input; it hears only SIGTERM; it hears nothing.
+    for (script, signal) in [
+        ("echo up; read line; exit 0", None),
+        ("echo up; exec sleep 1000", Some(15)),
+        (
+            "trap '' TERM; echo up; while :; do sleep 1000; done",
+            Some(9),
+        ),
+    ] {
+        let (child, mut output, input) = sh(script);
+        let mut line = String::new();
+        output.read_line(&mut line).await.unwrap();
+        drop(input);
+        let status = child.end_within(GRACE).await.unwrap();
+        assert_eq!(status.signal(), signal, "{script}");
+    }
+}
+
+// req: S-CHILD
+#[tokio::test]
+async fn the_children_of_a_child_end_with_it() {
+    for kind in ["ended", "dropped", "ended by itself"] {
+        let wait = if kind == "ended by itself" {
+            "exit 0"
+        } else {
+            "wait"
+        };
+        let (child, mut output, input) =
+            sh(&format!("sleep 1000 >/dev/null 2>&1 & echo $!; {wait}"));
+        let mut pid = String::new();
+        output.read_line(&mut pid).await.unwrap();
+        if kind == "dropped" {
+            drop(child);
+        } else {
+            drop(input);
+            child.end_within(GRACE).await.unwrap();
+        }
+        // Its parent is gone; whoever adopted it needs a moment to take it away.
+        let gone = async {
+            while is_there(&pid) && !is_zombie(&pid) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), gone).await;
+        assert!(waited.is_ok(), "{kind}: {pid} is still there");
+    }
+}
+
+fn is_zombie(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    stat.is_ok_and(|stat| stat.contains(") Z "))
+}
