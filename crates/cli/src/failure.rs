@@ -31,6 +31,17 @@ impl Failure {
         }
     }
 
+    /// The same with another exit code.
+    pub(crate) fn code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
+    /// What went wrong.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What to do about it.
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
         self.hint = Some(hint.to_string());

@@ -1,9 +1,13 @@
 //! The `polyport` program: reads the command line, runs one verb, and turns its end into an exit code.
 
+mod arguments;
 mod commands;
 mod demo;
 mod failure;
 mod log;
+mod render;
+mod runtime;
+mod server;
 mod target;
 mod ui;
 mod usage;
@@ -29,6 +33,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Serve(commands::serve::Serve),
+    Ls(commands::ls::Ls),
+    Call(commands::call::Call),
+    Read(commands::read::Read),
 }
 
 fn main() -> ExitCode {
@@ -37,10 +44,13 @@ fn main() -> ExitCode {
         Err(error) => return usage::report(error),
     };
     let ended = match cli.verb {
-        Verb::Serve(serve) => serve.run(),
+        Verb::Serve(serve) => serve.run().map(|()| ExitCode::SUCCESS),
+        Verb::Ls(ls) => ls.run(),
+        Verb::Call(call) => call.run(),
+        Verb::Read(read) => read.run(),
     };
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }

@@ -8,6 +8,8 @@ use serde_json::json;
 
 /// Whether standard error carries JSON objects, one on each line.
 static JSON: AtomicBool = AtomicBool::new(false);
+/// Whether a line of status stands on the terminal.
+static STATUS: AtomicBool = AtomicBool::new(false);
 
 /// From now on what is said is a JSON object, as the lines of the log are.
 pub(crate) fn say_json() {
@@ -23,6 +25,20 @@ pub(crate) fn say(text: &str) {
     } else {
         Stderr.write_all(text.as_bytes())
     };
+}
+
+/// Shows one line of status on a terminal, in place of the one before.
+pub(crate) fn status(line: &str) {
+    let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
+    STATUS.store(true, Ordering::Relaxed);
+    let _ = Stderr.write_all(format!("\r\x1b[2K{line}").as_bytes());
+}
+
+/// Takes that line away, if there is one.
+pub(crate) fn clear_status() {
+    if STATUS.swap(false, Ordering::Relaxed) {
+        let _ = Stderr.write_all(b"\r\x1b[2K");
+    }
 }
 
 /// Standard error as a writer that never fails: nobody may be reading, and that ends no call.

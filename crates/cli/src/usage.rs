@@ -10,9 +10,10 @@ use crate::ui;
 
 /// Shown below the help of every verb that has no better ones.
 pub(crate) const EXAMPLES: &str = "Examples:
-  polyport serve ./notes        serve a folder, read-only
-  polyport serve demo           serve a built-in server, to try a client with
-  polyport help serve           say more";
+  polyport serve ./notes          serve a folder, read-only
+  polyport serve demo             serve a built-in server, to try a client with
+  polyport call demo add a=2 b=3  call a tool, of any server
+  polyport help serve             say more";
 
 /// Shown below an error.
 const EXAMPLE: &str = "Example: polyport serve ./notes\n";

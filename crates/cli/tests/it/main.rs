@@ -8,6 +8,7 @@
     reason = "tests write json!(…) where they call"
 )]
 
+mod asking;
 mod ends;
 mod folder;
 mod listening;

@@ -85,10 +85,38 @@ fn the_table_is_what_is_listed() {
 /// The words of README's shell examples are words that are known.
 #[test]
 fn options_that_readme_names_exist() {
-    let help = Place::new().command(["serve", "--help"]).output().unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
+    let mut help = String::new();
+    for verb in ["serve", "ls", "call", "read"] {
+        let output = Place::new().command([verb, "--help"]).output().unwrap();
+        help += &String::from_utf8(output.stdout).unwrap();
+    }
     let named = README.split('`').filter(|code| code.starts_with("--"));
     for option in named.filter_map(|code| code.split([' ', '=']).next()) {
         assert!(help.contains(option), "{option}");
     }
+}
+
+// req: S-SHELL
+#[test]
+fn the_console_shows_what_is_printed() {
+    let folder = Path::new(BINARY).parent().unwrap();
+    let path = std::env::join_paths(
+        std::iter::once(folder.to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+    let console = block("## Use any server from the shell", "console");
+    let mut ran = 0;
+    for step in console.split("$ polyport ").filter(|step| !step.is_empty()) {
+        let (words, want) = step.split_once('\n').unwrap();
+        let mut command = Command::new(BINARY);
+        command.args(words.split(' ')).current_dir(root());
+        command.stdin(Stdio::null()).env("PATH", &path);
+        let output = command.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(said.trim_end(), want.trim_end(), "{words}");
+        ran += 1;
+    }
+    assert_eq!(ran, 6);
 }

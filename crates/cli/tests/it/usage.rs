@@ -42,13 +42,22 @@ fn the_whole_help() {
         &["--version"],
         &["serve", "--help"],
         &["help", "serve"],
+        &["ls", "--help"],
+        &["call", "--help"],
+        &["read", "--help"],
     ];
     golden("help.txt", &all(&Place::new(), lines));
 }
 
 #[test]
 fn help_fits_a_screen() {
-    for words in [&["--help"][..], &["serve", "--help"], &["serve", "-h"]] {
+    for words in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["serve", "-h"],
+        &["call", "--help"],
+        &["ls", "--help"],
+    ] {
         let output = Place::new().command(words).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().count() <= 45, "{text}");

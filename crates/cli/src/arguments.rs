@@ -1,0 +1,451 @@
+//! Arguments of a tool as words of a command line, typed by the tool's schema. Not how they are checked against all of it.
+//!
+//! `key=value` is what the schema says it is; `key:=json` is JSON; `key=@file` and `key:=@file` are read from a file, `@-` from
+//! standard input; `a.b=1` is a member of a member, `a[]=x` one more element.
+
+use std::fs;
+use std::io::{self, Read};
+
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// Bytes that are read from a file or from standard input.
+const MAX_FILE: u64 = 16 << 20;
+/// Members within members.
+const MAX_DEPTH: usize = 32;
+
+/// Reads the words.
+///
+/// # Errors
+/// One of them is no argument, or does not fit its place in the schema.
+pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
+    let mut all = Value::Object(Map::new());
+    for word in words {
+        let word = Word::split(word)?;
+        let place = schema_of(schema, &word.path);
+        if let (None, Some(known)) = (&place, names(schema, &word.path)) {
+            return Err(unknown(&word.path, &known));
+        }
+        let value = word.value(place.as_ref())?;
+        insert(&mut all, &word.path, value)?;
+    }
+    match all {
+        Value::Object(all) => Ok(all),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// What the schema requires and is not there, each with its type.
+pub(crate) fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String> {
+    let required = schema["required"].as_array().into_iter().flatten();
+    required
+        .filter_map(Value::as_str)
+        .filter(|name| !given.contains_key(*name))
+        .map(|name| {
+            let property = &schema["properties"][name];
+            let about = property["description"].as_str().unwrap_or_default();
+            let line = format!("{name} ({})", types(property).join(" or "));
+            match about.lines().next() {
+                Some(about) if !about.is_empty() => format!("{line}: {about}"),
+                _ => line,
+            }
+        })
+        .collect()
+}
+
+/// One word, taken apart.
+struct Word<'a> {
+    path: Vec<Step<'a>>,
+    text: &'a str,
+    is_json: bool,
+}
+
+/// One step on the way to a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step<'a> {
+    Member(&'a str),
+    Next,
+}
+
+impl<'a> Word<'a> {
+    fn split(word: &'a str) -> Result<Self, Failure> {
+        let bad = |why: &str| {
+            Failure::usage(format!("{word:?} is no argument: {why}")).hint(
+                "write key=value, key:=json, key=@file, a.b=value or a[]=value; what begins with - stands before the tool",
+            )
+        };
+        let (key, text) = word.split_once('=').ok_or_else(|| bad("there is no ="))?;
+        let (key, is_json) = match key.strip_suffix(':') {
+            Some(key) => (key, true),
+            None => (key, false),
+        };
+        let mut path = Vec::new();
+        for part in key.split('.') {
+            let (name, next) = match part.strip_suffix("[]") {
+                Some(name) => (name, true),
+                None => (part, false),
+            };
+            if name.is_empty() {
+                return Err(bad("a name is missing before ="));
+            }
+            path.push(Step::Member(name));
+            path.extend(next.then_some(Step::Next));
+        }
+        if path.len() > MAX_DEPTH {
+            return Err(bad("it is nested too deeply"));
+        }
+        Ok(Self {
+            path,
+            text,
+            is_json,
+        })
+    }
+
+    fn name(&self) -> String {
+        shown(&self.path)
+    }
+
+    fn value(&self, place: Option<&Value>) -> Result<Value, Failure> {
+        let read;
+        let text = match self.text.strip_prefix('@') {
+            Some(file) => {
+                read = contents(file).map_err(|error| {
+                    Failure::usage(format!("{}: cannot read {file}: {error}", self.name()))
+                })?;
+                read.as_str()
+            }
+            None => self.text,
+        };
+        if self.is_json {
+            return serde_json::from_str(text).map_err(|error| {
+                Failure::usage(format!("{}: this is no JSON: {error}", self.name()))
+                    .hint("key=value takes plain text")
+            });
+        }
+        let Some(place) = place else {
+            return Ok(Value::String(text.to_owned()));
+        };
+        let types = types(place);
+        typed(text, &types).ok_or_else(|| {
+            let shown: String = text.chars().take(60).collect();
+            Failure::usage(format!(
+                "{}: {shown:?} is no {}",
+                self.name(),
+                types.join(" and no ")
+            ))
+        })
+    }
+}
+
+/// The text as the first of the types that it can be.
+fn typed(text: &str, types: &[&str]) -> Option<Value> {
+    let json = || serde_json::from_str::<Value>(text).ok();
+    let order = ["null", "boolean", "integer", "number", "array", "object"];
+    for name in order.iter().filter(|name| types.contains(name)) {
+        let found = match *name {
+            "null" => json().filter(Value::is_null),
+            "boolean" => json().filter(Value::is_boolean),
+            "integer" => json().filter(|v| v.is_i64() || v.is_u64()),
+            "number" => json().filter(Value::is_number),
+            "array" => json().filter(Value::is_array),
+            _ => json().filter(Value::is_object),
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    types
+        .contains(&"string")
+        .then(|| Value::String(text.to_owned()))
+}
+
+/// The types that a schema allows, by name; what says nothing is taken as text.
+fn types(schema: &Value) -> Vec<&str> {
+    let mut found: Vec<&str> = match &schema["type"] {
+        Value::String(name) => vec![name],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    for union in ["anyOf", "oneOf"] {
+        let parts = schema[union].as_array().into_iter().flatten();
+        found.extend(parts.filter_map(|part| part["type"].as_str()));
+    }
+    let values = schema["enum"].as_array().into_iter().flatten();
+    for value in values.chain(schema.get("const")) {
+        found.push(match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        });
+    }
+    if found.is_empty() {
+        found.push("string");
+    }
+    found
+}
+
+/// The schema of a place; none: the schema knows no such place.
+fn schema_of(schema: &Value, path: &[Step<'_>]) -> Option<Value> {
+    let mut at = resolve(schema, schema);
+    for step in path {
+        at = match step {
+            Step::Member(name) => match at["properties"].get(name) {
+                Some(property) => resolve(schema, property),
+                None => match at.get("additionalProperties") {
+                    Some(Value::Bool(false)) | None => return None,
+                    Some(Value::Bool(true)) => Value::Bool(true),
+                    Some(other) => resolve(schema, other),
+                },
+            },
+            Step::Next => resolve(schema, &at["items"]),
+        };
+    }
+    Some(at)
+}
+
+/// Follows a reference within the schema.
+fn resolve(root: &Value, schema: &Value) -> Value {
+    let mut at = schema;
+    for _ in 0..MAX_DEPTH {
+        let target = at["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
+        match target.and_then(|pointer| root.pointer(pointer)) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    at.clone()
+}
+
+/// The names that the schema knows where the path ends; none: it names none, so that any may do.
+fn names(schema: &Value, path: &[Step<'_>]) -> Option<Vec<String>> {
+    for length in (0..path.len()).rev() {
+        let above = schema_of(schema, &path[..length]);
+        if let Some(above) = above {
+            let properties = above["properties"].as_object()?;
+            return Some(properties.keys().cloned().collect());
+        }
+    }
+    None
+}
+
+fn unknown(path: &[Step<'_>], known: &[String]) -> Failure {
+    let name = shown(path);
+    let failure = Failure::usage(format!("the tool has no argument {name}"));
+    match nearest(&name, known) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None if known.is_empty() => failure.hint("it takes none"),
+        None => failure.hint(format!("it has {}", known.join(", "))),
+    }
+}
+
+/// The name that differs least, if one is near.
+pub(crate) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    let near = known
+        .iter()
+        .map(|k| (distance(name, k), k.as_str()))
+        .min()?;
+    (near.0 <= name.chars().count().max(3) / 3 + 1).then_some(near.1)
+}
+
+/// Edits from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (above + 1)
+                .min(row[j] + 1)
+                .min(diagonal + usize::from(x != *y));
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}
+
+fn shown(path: &[Step<'_>]) -> String {
+    let mut out = String::new();
+    for step in path {
+        match step {
+            Step::Member(name) if out.is_empty() => out.push_str(name),
+            Step::Member(name) => {
+                out.push('.');
+                out.push_str(name);
+            }
+            Step::Next => out.push_str("[]"),
+        }
+    }
+    out
+}
+
+fn insert(all: &mut Value, path: &[Step<'_>], value: Value) -> Result<(), Failure> {
+    let mut at = all;
+    for (i, step) in path.iter().enumerate() {
+        let is_list = path.get(i + 1) == Some(&Step::Next);
+        let clash = || {
+            let name = shown(&path[..=i]);
+            Failure::usage(format!("{name} is given twice, in different ways"))
+        };
+        at = match step {
+            Step::Member(name) => {
+                let Value::Object(members) = at else {
+                    return Err(clash());
+                };
+                if i + 1 == path.len() && members.contains_key(*name) {
+                    return Err(Failure::usage(format!("{} is given twice", shown(path))));
+                }
+                members.entry((*name).to_owned()).or_insert_with(|| {
+                    if is_list {
+                        Value::Array(Vec::new())
+                    } else {
+                        Value::Object(Map::new())
+                    }
+                })
+            }
+            Step::Next => {
+                let Value::Array(elements) = at else {
+                    return Err(clash());
+                };
+                elements.push(Value::Object(Map::new()));
+                elements.last_mut().ok_or_else(clash)?
+            }
+        };
+    }
+    *at = value;
+    Ok(())
+}
+
+/// The text of a file, or of standard input; without the line break at its end.
+pub(crate) fn contents(file: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let read = match file {
+        "-" => io::stdin()
+            .lock()
+            .take(MAX_FILE + 1)
+            .read_to_string(&mut text)?,
+        _ => fs::File::open(file)?
+            .take(MAX_FILE + 1)
+            .read_to_string(&mut text)?,
+    };
+    if read as u64 > MAX_FILE {
+        return Err(io::Error::other("it is longer than 16 MiB"));
+    }
+    let kept = text.strip_suffix('\n').unwrap_or(&text).len();
+    text.truncate(kept);
+    Ok(text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "n": {"type": "integer"}, "x": {"type": "number"}, "on": {"type": "boolean"},
+                "name": {"type": "string"}, "zip": {"type": "string"}, "maybe": {"type": ["integer", "null"]},
+                "either": {"anyOf": [{"type": "boolean"}, {"type": "string"}]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "sizes": {"type": "array", "items": {"type": "integer"}},
+                "at": {"$ref": "#/$defs/Place"},
+                "mode": {"enum": ["fast", "slow"]}, "free": {},
+            },
+            "required": ["n", "name"],
+            "$defs": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+        })
+    }
+
+    // req: S-ARGS
+    #[test]
+    fn words_become_what_the_schema_says() {
+        let rows: &[(&[&str], Value)] = &[
+            (&["n=7", "name=012"], json!({"n": 7, "name": "012"})),
+            (&["x=1e3", "on=true"], json!({"x": 1000.0, "on": true})),
+            (&["maybe=null"], json!({"maybe": null})),
+            (&["maybe=3"], json!({"maybe": 3})),
+            (&["either=true"], json!({"either": true})),
+            (&["either=yes"], json!({"either": "yes"})),
+            (&["tags[]=1", "tags[]=b"], json!({"tags": ["1", "b"]})),
+            (&["sizes[]=1", "sizes[]=2"], json!({"sizes": [1, 2]})),
+            (&["sizes=[1,2]"], json!({"sizes": [1, 2]})),
+            (&["at.lat=47.5"], json!({"at": {"lat": 47.5}})),
+            (&["at:={\"lat\":1}"], json!({"at": {"lat": 1}})),
+            (&["mode=fast"], json!({"mode": "fast"})),
+            (&["free=7"], json!({"free": "7"})),
+            (&["free:=7"], json!({"free": 7})),
+            (&["name=a=b"], json!({"name": "a=b"})),
+            (&["name="], json!({"name": ""})),
+        ];
+        for (words, want) in rows {
+            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            let got = parse(&words, &schema()).unwrap();
+            assert_eq!(Value::Object(got), *want, "{words:?}");
+        }
+    }
+
+    // req: S-ARGS
+    #[test]
+    fn what_does_not_fit_names_its_field() {
+        let rows: &[(&[&str], &str)] = &[
+            (&["n=x"], "n: \"x\" is no integer"),
+            (&["n=1.5"], "n: \"1.5\" is no integer"),
+            (&["on=yes"], "on: \"yes\" is no boolean"),
+            (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
+            (&["at.lat=north"], "at.lat: \"north\" is no number"),
+            (&["nam=x"], "the tool has no argument nam"),
+            (&["at.lon=1"], "the tool has no argument at.lon"),
+            (&["name"], "\"name\" is no argument: there is no ="),
+            (&["=x"], "\"=x\" is no argument: a name is missing before ="),
+            (&["n:=x"], "n: this is no JSON"),
+            (&["n=1", "n=2"], "n is given twice"),
+            (&["tags[]=a", "tags=[]"], "tags is given twice"),
+            (
+                &["at.lat=1", "at[]=2"],
+                "at[] is given twice, in different ways",
+            ),
+            (
+                &["name=@/nowhere/at/all"],
+                "name: cannot read /nowhere/at/all",
+            ),
+        ];
+        for (words, want) in rows {
+            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            let failure = parse(&words, &schema()).unwrap_err();
+            assert!(
+                failure.message().starts_with(want),
+                "{words:?}: {}",
+                failure.message()
+            );
+        }
+    }
+
+    // req: S-ARGS
+    #[test]
+    fn what_is_missing_is_said_with_its_type() {
+        let given = parse(&["n=1".to_owned()], &schema()).unwrap();
+        assert_eq!(missing(&given, &schema()), ["name (string)"]);
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["limit", "query", "page_size"].map(str::to_owned);
+        for (name, want) in [
+            ("limt", Some("limit")),
+            ("Query", Some("query")),
+            ("pagesize", Some("page_size")),
+            ("colour", None),
+        ] {
+            assert_eq!(nearest(name, &known), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `polyport ls`: what a server offers, a line each.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use polyport::model::Tool;
+use polyport::{Client, ClientError};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::render;
+use crate::runtime;
+use crate::server::{self, Words};
+use crate::ui;
+
+/// List the tools, resources and prompts of a server
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "polyport ls [OPTIONS] SERVER\n       polyport ls [OPTIONS] -- COMMAND...",
+    after_help = "\
+Examples:
+  polyport ls demo
+  polyport ls ./notes --json
+  polyport ls -- npx -y @modelcontextprotocol/server-everything"
+)]
+pub(crate) struct Ls {
+    #[command(flatten)]
+    server: Words,
+    /// Print one JSON document with all that was listed, untouched
+    #[arg(long)]
+    json: bool,
+}
+
+impl Ls {
+    /// Lists.
+    ///
+    /// # Errors
+    /// The server cannot be asked.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let named = self.server.named("ls")?;
+        if let Some(word) = named.rest.first() {
+            return Err(Failure::usage(format!("{word:?} is one word too many"))
+                .hint("a command stands after --"));
+        }
+        let shown = named.shown.clone();
+        runtime::run(async move {
+            let client = named.connect().await?;
+            let listed = list(&client, self.json).await;
+            client.close().await;
+            let text = listed.map_err(|error| server::failure(&error, &shown))?;
+            render::out(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+async fn list(client: &Client, as_json: bool) -> Result<String, ClientError> {
+    let tools = offered(client.tools().await)?;
+    let resources = offered(client.resources().await)?;
+    let templates = offered(client.resource_templates().await)?;
+    let prompts = offered(client.prompts().await)?;
+    if as_json {
+        let all = json!({
+            "tools": tools, "resources": resources, "resourceTemplates": templates, "prompts": prompts,
+        });
+        return Ok(format!("{all}\n"));
+    }
+    let opened = client.opened();
+    let name = opened
+        .server
+        .as_ref()
+        .map_or("a server without a name", |s| s.display_name());
+    let mut lines = vec![format!("{name}, {}", opened.revision)];
+    let mut part = |what: &str, listed: Vec<(String, Option<String>)>| {
+        if listed.is_empty() {
+            return;
+        }
+        lines.push(String::new());
+        lines.push(ui::count(listed.len(), what));
+        let width = listed.iter().map(|(name, _)| name.chars().count()).max();
+        let width = width.unwrap_or_default().min(48);
+        for (name, about) in listed {
+            let about = about.unwrap_or_default();
+            let about = about.lines().next().unwrap_or_default();
+            lines.push(format!("  {name:<width$}  {about}").trim_end().to_owned());
+        }
+    };
+    part(
+        "tool",
+        tools
+            .iter()
+            .map(|t| (signature(t), t.description.clone()))
+            .collect(),
+    );
+    part(
+        "resource",
+        resources
+            .into_iter()
+            .map(|r| (r.uri, r.description.or(r.title).or(Some(r.name))))
+            .collect(),
+    );
+    part(
+        "template",
+        templates
+            .into_iter()
+            .map(|t| (t.uri_template, t.description))
+            .collect(),
+    );
+    part(
+        "prompt",
+        prompts
+            .into_iter()
+            .map(|p| (p.name, p.description))
+            .collect(),
+    );
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+/// What is not offered is an empty list here.
+fn offered<T>(listed: Result<Vec<T>, ClientError>) -> Result<Vec<T>, ClientError> {
+    match listed {
+        Err(ClientError::NotOffered(_)) => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+/// `add(a, b, round?)`.
+fn signature(tool: &Tool) -> String {
+    let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let names: Vec<String> = properties
+        .map(|(name, _)| {
+            let optional = if required.contains(&name.as_str()) {
+                ""
+            } else {
+                "?"
+            };
+            format!("{name}{optional}")
+        })
+        .collect();
+    format!("{}({})", tool.name, names.join(", "))
+}

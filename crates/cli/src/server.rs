@@ -1,0 +1,198 @@
+//! What may stand for a server on the command line, read in one place: `demo`, a folder, or a command after `--`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use polyport::client::Connect;
+use polyport::{Client, ClientError, Command, Era, Patience, Revisions, Server};
+use polyport_backends::files::serve::{Access, Roots};
+use polyport_backends::files::{self, Folders};
+
+use crate::demo;
+use crate::failure::Failure;
+use crate::target::Target;
+use crate::ui;
+
+/// A server, and how it is spoken to.
+#[derive(Debug, Args)]
+pub(crate) struct Words {
+    /// The server (demo, or a folder), and what this verb takes
+    #[arg(value_name = "SERVER")]
+    words: Vec<String>,
+    /// The command of a server; a second -- ends it
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// One variable of the command's environment
+    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Where the command works
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// Give the command all of this environment, secrets included, not only PATH, HOME and their like
+    #[arg(long)]
+    inherit_env: bool,
+    /// Which era is spoken; without it that is found out
+    #[arg(
+        long,
+        value_enum,
+        value_name = "modern|legacy",
+        hide_possible_values = true
+    )]
+    era: Option<Speak>,
+    /// Seconds after which a request is given up, whatever came meanwhile
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Speak {
+    Modern,
+    Legacy,
+}
+
+/// A server that has been named.
+#[derive(Debug)]
+pub(crate) struct Named {
+    connect: Connect,
+    /// As it was named.
+    pub(crate) shown: String,
+    /// The words after it.
+    pub(crate) rest: Vec<String>,
+    /// After how long a request is given up.
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Words {
+    /// Reads the words; `verb` takes some more after the server.
+    ///
+    /// # Errors
+    /// No server is named, or none that there is.
+    pub(crate) fn named(self, verb: &str) -> Result<Named, Failure> {
+        let mut words = self.words.into_iter();
+        let (connect, shown, rest) = if self.command.is_empty() {
+            let word = words.next().ok_or_else(|| {
+                Failure::usage("no server is named").hint(format!(
+                    "name demo, a folder, or a command: polyport {verb} -- npx -y some-server"
+                ))
+            })?;
+            let service = inside(OsStr::new(&word))?;
+            (
+                Connect::service(service.into_service()),
+                word,
+                words.collect(),
+            )
+        } else {
+            let mut parts = self.command.splitn(2, |word| word == "--");
+            let command = parts.next().unwrap_or_default();
+            let after = parts.next().unwrap_or_default();
+            let [program, arguments @ ..] = command else {
+                return Err(Failure::usage("the command after -- is empty"));
+            };
+            let mut start = Command::new(program).args(arguments);
+            for (name, value) in &self.env {
+                start = start.env(name, value);
+            }
+            if let Some(folder) = self.cwd {
+                start = start.folder(folder);
+            }
+            if self.inherit_env {
+                start = start.inherit_environment();
+            }
+            let mut rest: Vec<String> = words.collect();
+            for word in after {
+                let word = word.to_str().ok_or_else(|| {
+                    Failure::usage(format!("{} is no text", word.to_string_lossy()))
+                })?;
+                rest.push(word.to_owned());
+            }
+            let shown = program.to_string_lossy().into_owned();
+            (Connect::command(start), shown, rest)
+        };
+        let speaks = match self.era {
+            None => Revisions::ALL,
+            Some(Speak::Modern) => Revisions::of(Era::Modern),
+            Some(Speak::Legacy) => Revisions::of(Era::Legacy),
+        };
+        let mut patience = Patience::default();
+        if let Some(timeout) = self.timeout {
+            patience.handshake = timeout;
+            patience.request = timeout;
+        }
+        Ok(Named {
+            connect: connect.speaks(speaks).patience(patience),
+            shown,
+            rest,
+            timeout: self.timeout,
+        })
+    }
+}
+
+impl Named {
+    /// Connects; gives back what is left of the words, too.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or not be spoken to.
+    pub(crate) async fn connect(self) -> Result<Client, Failure> {
+        let shown = self.shown;
+        let connected = self.connect.connect().await;
+        connected.map_err(|error| failure(&error, &shown))
+    }
+}
+
+/// What of ours is named by a word: the built-in server, or a folder.
+fn inside(word: &OsStr) -> Result<Server, Failure> {
+    let server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
+    match Target::parse(word)? {
+        Target::Demo => Ok(demo::extend(server).instructions(demo::INSTRUCTIONS)),
+        Target::Folder { named, .. } => {
+            let opened = Folders::open([named.as_path()])
+                .map_err(|error| Failure::usage(format!("{}: {error}", ui::path(&named))))?;
+            let server = files::serve::extend(server, opened, Access::Read, Roots::Legacy);
+            Ok(server.instructions(Access::Read.instructions()))
+        }
+    }
+}
+
+/// What a client's error means for the exit code, and what to do.
+pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
+    let said = Failure::unexpected(format!("{server}: {error}"));
+    match error {
+        ClientError::NotStarted { .. } => said
+            .code(4)
+            .hint("is the program installed, and on PATH? with a relative path, from which folder?"),
+        ClientError::Gone { said: lines, .. } if lines.is_empty() => said.code(4).hint(
+            "it said nothing on standard error; does it run by itself? its variables may be missing: -e NAME=VALUE, or --inherit-env",
+        ),
+        ClientError::Gone { said: lines, .. } => {
+            let lines = lines.join("\n    ");
+            said.code(4).hint(format!("it said last:\n    {lines}"))
+        }
+        ClientError::Refused(refused) if refused.code == -32602 || refused.code == -32002 => said.code(5),
+        ClientError::Refused(refused) if refused.code == -32021 => said
+            .code(8)
+            .hint("this version answers no questions of servers"),
+        ClientError::NotOffered(_) => said.code(5),
+        ClientError::NeedsInput(_) => said.code(8).hint("this version answers no questions of servers"),
+        ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
+        _ => said.code(6),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(number)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "write a number above 0".to_owned())
+}

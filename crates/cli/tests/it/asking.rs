@@ -1,0 +1,263 @@
+//! The client side: what stands on standard output and on standard error, and the exit codes.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::support::{BINARY, Place};
+
+fn run(place: &Place, words: &[&str]) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = place.command(words).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// A command line, its exit code, and how standard output and standard error begin.
+type Case = (&'static [&'static str], i32, &'static str, &'static str);
+
+const CASES: &[Case] = &[
+    (
+        &["call", "demo", "add", "a=2", "b=3"],
+        0,
+        "{\"sum\":5.0}\n",
+        "",
+    ),
+    (&["call", "demo", "echo", "text=hello"], 0, "hello\n", ""),
+    (&["call", "demo", "echo", "text=012"], 0, "012\n", ""),
+    (
+        &["call", "demo", "echo", "text=@long.txt"],
+        0,
+        "from a file\n",
+        "",
+    ),
+    (
+        &["call", "demo", "add", "--args", "@args.json"],
+        0,
+        "{\"sum\":2.0}\n",
+        "",
+    ),
+    (
+        &["call", "demo", "add", "a:=1e1", "b:=1"],
+        0,
+        "{\"sum\":11.0}\n",
+        "",
+    ),
+    (
+        &["call", "demo", "fail", "message=bad luck"],
+        5,
+        "bad luck\n",
+        "",
+    ),
+    (&["call", "notes", "list_directory"], 0, "", ""),
+    (
+        &["call", "demo", "add", "a=2"],
+        2,
+        "",
+        "error: add needs more arguments\n  hint: give also:\n    b (number): Second number.\n",
+    ),
+    (
+        &["call", "demo", "add", "a=x", "b=1"],
+        2,
+        "",
+        "error: a: \"x\" is no number\n",
+    ),
+    (
+        &["call", "demo", "add", "a=1", "c=1"],
+        2,
+        "",
+        "error: the tool has no argument c\n",
+    ),
+    (
+        &["call", "demo", "ad"],
+        5,
+        "",
+        "error: demo has no tool ad\n  hint: did you mean add?\n",
+    ),
+    (&["call", "demo"], 2, "", "error: no tool is named\n"),
+    (&["call"], 2, "", "error: no server is named\n"),
+    (
+        &["call", "nowhere", "x"],
+        2,
+        "",
+        "error: no such folder: nowhere\n",
+    ),
+    (
+        &["call", "demo", "order"],
+        8,
+        "",
+        "error: demo: the server refused: Missing required client capability",
+    ),
+    (
+        &["call", "--", "/nowhere/server", "--", "x"],
+        4,
+        "",
+        "error: /nowhere/server: cannot start /nowhere/server: No such file or directory",
+    ),
+    (
+        &["call", "--", "sh", "-c", "echo why >&2; exit 3", "--", "x"],
+        4,
+        "",
+        "error: sh: the server has ended (exit status: 3)\n  hint: it said last:\n    why\n",
+    ),
+    (
+        &["call", "--timeout", "0.3", "--", "sleep", "1000", "--", "x"],
+        7,
+        "",
+        "error: sleep: no answer after 0.3 s\n",
+    ),
+    (
+        &["call", "--timeout", "0.3", "demo", "wait", "seconds=600"],
+        7,
+        "",
+        "error: demo: no answer after 0.3 s\n",
+    ),
+    (&["read", "demo", "demo://greeting"], 0, "", ""),
+    (
+        &["read", "demo", "demo://nothing"],
+        5,
+        "",
+        "error: demo: the server refused: ",
+    ),
+    (
+        &["read", "demo"],
+        2,
+        "",
+        "error: one resource is read, named by its URI\n",
+    ),
+    (
+        &["ls", "demo", "more"],
+        2,
+        "",
+        "error: \"more\" is one word too many\n",
+    ),
+];
+
+// req: S-SHELL
+#[test]
+fn calls_and_their_exit_codes() {
+    let place = Place::new();
+    place.write("args.json", "{\"a\": 1, \"b\": 1}");
+    place.write("long.txt", "from a file\n");
+    for (words, code, out, err) in CASES {
+        let (status, stdout, stderr) = run(&place, words);
+        assert_eq!(status, *code, "{words:?}\n{stdout}\n{stderr}");
+        assert!(stdout.starts_with(out), "{words:?}: {stdout}");
+        assert!(
+            *code == 0 || *code == 5 || stdout.is_empty(),
+            "{words:?}: {stdout}"
+        );
+        assert!(stderr.starts_with(err), "{words:?}: {stderr}");
+        assert!(*code == 0 || *code == 5 || !stderr.is_empty(), "{words:?}");
+    }
+}
+
+// req: S-SHELL
+#[test]
+fn the_same_in_this_process_and_in_a_child_in_both_eras() {
+    let place = Place::new();
+    let near = run(&place, &["call", "demo", "add", "a=2", "b=3"]);
+    for era in ["modern", "legacy"] {
+        let words = [
+            "call", "--era", era, "--", BINARY, "serve", "demo", "--", "add", "a=2", "b=3",
+        ];
+        assert_eq!(run(&place, &words), near, "{era}");
+        let words = ["ls", "--era", era, "--", BINARY, "serve", "demo"];
+        let (code, out, _) = run(&place, &words);
+        assert_eq!(code, 0);
+        let (_, direct, _) = run(&place, &["ls", "--era", era, "demo"]);
+        assert_eq!(out, direct, "{era}");
+        assert!(out.contains("  add(a, b) "), "{out}");
+    }
+}
+
+// req: S-SHELL
+#[test]
+fn json_is_one_document_as_it_came() {
+    let place = Place::new();
+    for (words, pointer) in [
+        (
+            &["call", "demo", "add", "a=2", "b=3", "--json"][..],
+            "/structuredContent/sum",
+        ),
+        (&["call", "demo", "fail", "message=x", "--json"], "/isError"),
+        (
+            &["read", "demo", "demo://greeting", "--json"],
+            "/contents/0/text",
+        ),
+        (&["ls", "demo", "--json"], "/tools/0/inputSchema"),
+    ] {
+        let (_, out, _) = run(&place, words);
+        let document: Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{words:?}: {e}: {out}"));
+        assert!(document.pointer(pointer).is_some(), "{words:?}: {out}");
+    }
+}
+
+// req: S-SHELL
+#[test]
+fn bytes_are_bytes() {
+    let output = Place::new()
+        .command(["read", "demo", "demo://logo"])
+        .output()
+        .unwrap();
+    assert!(output.stdout.starts_with(b"\x89PNG"), "{output:?}");
+}
+
+// req: S-SHELL
+#[test]
+fn a_reader_that_is_gone_is_no_failure() {
+    let place = Place::new();
+    let mut command = place.command(["call", "demo", "big", "bytes=4000000"]);
+    let mut child = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// A server of the legacy era as a shell script: it opens `called` when the call has come, and writes down what comes after it.
+const SERVER: &str = r#"
+    read opening; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
+    read initialized
+    read list; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}'
+    read call; echo > called
+    while read line; do echo "$line" >> after; done
+"#;
+
+// req: S-SHELL
+// req: S-CANCEL
+#[test]
+fn ctrl_c_tells_the_server_and_ends_it() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(place.path("called"))
+        .status();
+    assert!(made.unwrap().success());
+    let words = [
+        "call", "--era", "legacy", "--", "sh", "-c", SERVER, "--", "t",
+    ];
+    let child = place
+        .command(words)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::fs::read(place.path("called")).unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert_eq!(output.stdout, b"");
+    assert_eq!(output.stderr, b"error: interrupted\n");
+    let after = std::fs::read_to_string(place.path("after")).unwrap();
+    let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
+    assert_eq!(cancel["method"], "notifications/cancelled");
+    assert_eq!(cancel["params"]["requestId"], 3);
+}
