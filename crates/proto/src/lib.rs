@@ -5,7 +5,7 @@
 //! - [`peer`]: one end of a conversation as a state machine over parsed messages.
 //! - [`http`]: which HTTP request is what, as pure functions; legacy sessions as a table that is told the time.
 //! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision; [`question`]: what it may ask meanwhile.
-//! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision. [`kept`]: what a session keeps.
+//! - [`era`]: what the answer to a probe tells of a server; [`kept`]: what a session keeps.
 //! - [`limits`], [`blame`]: every bound, and every way a peer can be wrong.
 
 pub mod blame;
