@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{CallError, MAX_NOTIFICATIONS, Shared};
+use super::{CallError, Shared};
 
 /// Longest message that is taken.
 const MAX_MESSAGE: usize = 64 << 20;
@@ -110,10 +110,7 @@ fn note(shared: &Shared, message: &Message) {
         waiting.heard = Instant::now();
         return on_progress(progress);
     }
-    if state.notifications.len() >= MAX_NOTIFICATIONS {
-        state.notifications.pop_front();
-    }
-    state.notifications.push_back(message.frame().clone());
+    state.noted.push(message.frame());
     drop(state);
     shared.noted.notify_one();
 }

@@ -2,9 +2,10 @@
 
 mod error;
 mod line;
+mod noted;
 mod open;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,10 +20,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 pub use error::CallError;
+use noted::Noted;
 pub use open::{Opened, Patience};
 
-/// Notifications that are kept for [`Caller::notification`]; older ones make room.
-const MAX_NOTIFICATIONS: usize = 1_024;
 /// How long what has been said may take to be written at the end.
 const CLOSING: Duration = Duration::from_secs(1);
 /// Messages that wait to be written; whoever has more waits.
@@ -71,7 +71,7 @@ struct Shared {
 struct State {
     asking: Asking,
     waiting: HashMap<RequestId, Waiting>,
-    notifications: VecDeque<Bytes>,
+    noted: Noted,
     answerer: Option<Answerer>,
     closed: bool,
 }
@@ -116,7 +116,7 @@ impl Caller {
         let state = State {
             asking,
             waiting: HashMap::new(),
-            notifications: VecDeque::new(),
+            noted: Noted::default(),
             answerer: None,
             closed: false,
         };
@@ -198,7 +198,7 @@ impl Caller {
             let noted = self.shared.noted.notified();
             {
                 let mut state = self.shared.lock();
-                if let Some(note) = state.notifications.pop_front() {
+                if let Some(note) = state.noted.pop() {
                     return Some(note);
                 }
                 if state.closed {
@@ -211,7 +211,8 @@ impl Caller {
 
     /// The notifications that have come and were not taken.
     pub fn notifications(&self) -> Vec<Bytes> {
-        self.shared.lock().notifications.drain(..).collect()
+        let mut state = self.shared.lock();
+        std::iter::from_fn(|| state.noted.pop()).collect()
     }
 
     /// The revision that is spoken.
