@@ -24,8 +24,9 @@ pub struct Limits {
     pub calls_per_session: usize,
     /// Calls that may run in the whole server. Defaults to 4,096; one more is refused at once, over HTTP with 503.
     pub calls: usize,
-    /// Legacy HTTP sessions in all. Defaults to 10,000. At the bound a session that never became initialized, else one idle for
-    /// more than a minute, makes room; when there is none, `initialize` is answered 503.
+    /// Legacy HTTP sessions in all. Defaults to 10,000. At the bound a session makes room that waits for
+    /// `notifications/initialized` for 5 seconds, else one idle for more than a minute, else one that waits for 200 ms; when there is
+    /// none, `initialize` is answered 503.
     pub sessions: usize,
     /// Legacy HTTP sessions of one proven principal. Defaults to 64; the longest idle one makes room.
     pub sessions_per_principal: usize,

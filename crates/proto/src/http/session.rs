@@ -131,6 +131,10 @@ pub struct Sessions<S> {
     opening: Duration,
 }
 
+/// A session that waits for its confirmation for longer than this makes room for another before any that is idle.
+const STALE: Duration = Duration::from_secs(5);
+/// One that waits for less than this is in the middle of its handshake, and never makes room.
+const HANDSHAKE: Duration = Duration::from_millis(200);
 /// A session that is idle for less than this never makes room for another.
 const BUSY: Duration = Duration::from_secs(60);
 
@@ -179,7 +183,10 @@ impl<S: Clone + Occupied> Sessions<S> {
     ) -> Result<Vec<S>, Blame> {
         let mut gone = Vec::new();
         if self.entries.len() >= self.max {
-            let victim = self.oldest_unconfirmed().or_else(|| self.longest_idle(now));
+            let victim = self
+                .oldest_unconfirmed(now, STALE)
+                .or_else(|| self.longest_idle(now))
+                .or_else(|| self.oldest_unconfirmed(now, HANDSHAKE));
             gone.extend(victim.and_then(|id| self.remove(&id)));
             if gone.is_empty() {
                 return Err(Blame::TooManySessions);
@@ -216,11 +223,14 @@ impl<S: Clone + Occupied> Sessions<S> {
         }
     }
 
-    fn oldest_unconfirmed(&mut self) -> Option<SessionId> {
+    /// The session that waits for its confirmation for longest, if for at least so long.
+    fn oldest_unconfirmed(&mut self, now: Duration, least: Duration) -> Option<SessionId> {
         loop {
-            let id = self.unconfirmed.pop_front()?;
-            if self.entries.get(&id).is_some_and(|e| !e.initialized) {
-                return Some(id);
+            let id = *self.unconfirmed.front()?;
+            match self.entries.get(&id).filter(|entry| !entry.initialized) {
+                Some(entry) if now.saturating_sub(entry.opened) < least => return None,
+                Some(_) => return self.unconfirmed.pop_front(),
+                None => _ = self.unconfirmed.pop_front(),
             }
         }
     }

@@ -92,6 +92,30 @@ fn a_full_table_prefers_the_busy() {
     assert_eq!(t.len(), 2);
 }
 
+// req: D-35
+#[test]
+fn d_35_a_handshake_under_way_makes_no_room() {
+    let ms = Duration::from_millis;
+    let mut t = table(3);
+    t.open(id(1), None, 1, ms(0)).unwrap();
+    t.set_initialized(&id(1));
+    t.open(id(2), None, 2, ms(0)).unwrap();
+    t.open(id(3), None, 3, ms(4_900)).unwrap();
+    assert_eq!(t.open(id(4), None, 4, ms(5_000)).unwrap(), [2], "stale");
+    for at in [5_001, 5_099] {
+        let refused = t.open(id(5), None, 5, ms(at)).unwrap_err();
+        assert_eq!(refused, Blame::TooManySessions, "{at}");
+    }
+    assert_eq!(t.open(id(5), None, 5, ms(5_100)).unwrap(), [3], "a flood");
+    // Who is idle goes before who has just come.
+    let mut t = table(2);
+    t.open(id(1), None, 1, ms(0)).unwrap();
+    t.set_initialized(&id(1));
+    t.open(id(2), None, 2, ms(69_000)).unwrap();
+    assert_eq!(t.open(id(3), None, 3, ms(70_000)).unwrap(), [1], "idle");
+    assert!(t.touch(&id(2), None, ms(70_001)).is_some());
+}
+
 /// A session that counts how often it is looked at.
 #[derive(Clone)]
 struct Probe(std::rc::Rc<std::cell::Cell<usize>>);
