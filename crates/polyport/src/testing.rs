@@ -83,10 +83,11 @@ impl TestPeer {
         let answerer: Answerer = Arc::new(move |method, params| {
             let params = params.as_ref().map(value).unwrap_or_default();
             let answer = answer(method, &params);
-            match answer.get("error") {
+            let answer = match answer.get("error") {
                 Some(error) => Err(Raw::trusted(error.to_string())),
                 None => Ok(Raw::trusted(answer.to_string())),
-            }
+            };
+            Box::pin(async { answer })
         });
         self.caller.set_answerer(answerer.clone());
         self.answerer = Some(answerer);
@@ -151,7 +152,7 @@ impl TestPeer {
             for (key, question) in result["inputRequests"].as_object().into_iter().flatten() {
                 let params = Raw::encode(&question["params"]).ok();
                 let method = question["method"].as_str().unwrap_or_default();
-                if let Ok(answer) = answerer(method, params) {
+                if let Ok(answer) = answerer(method, params).await {
                     responses.insert(key.clone(), value(&answer));
                 }
             }

@@ -1,12 +1,18 @@
 //! Finds the way to a server and opens the conversation: a program that is started, or a service in this process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use polyport_model::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+    Root, RpcError,
+};
 use polyport_proto::{ClientFacts, Era, Revisions};
 use polyport_rt::{CallError, Caller, Child, Command, Opened, Patience, Service, memory, stop};
 use polyport_wire::Raw;
 use serde_json::json;
 
+use super::answers::{Answers, boxed};
 use super::{Client, ClientError, Serving};
 
 /// What a client says of itself unless told otherwise.
@@ -21,6 +27,7 @@ pub struct Connect {
     speaks: Revisions,
     patience: Patience,
     info: String,
+    answers: Answers,
 }
 
 #[derive(Debug)]
@@ -46,6 +53,7 @@ impl Connect {
             speaks: Revisions::ALL,
             patience: Patience::default(),
             info: json!({"name": NAME, "version": env!("CARGO_PKG_VERSION")}).to_string(),
+            answers: Answers::default(),
         }
     }
 
@@ -70,6 +78,47 @@ impl Connect {
         self
     }
 
+    /// Answers forms that a server wants filled in (`elicitation/create`), in both eras. Default: such questions are not taken.
+    #[must_use]
+    pub fn on_form<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(ElicitFormParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ElicitResult> + Send + 'static,
+    {
+        self.answers.form = Some(boxed(function));
+        self
+    }
+
+    /// Sends the user to pages that a server names (`elicitation/create` with a url). Accepting says that the user has agreed, not
+    /// that all is done there. Default: such questions are not taken.
+    #[must_use]
+    pub fn on_page<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(ElicitUrlParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ElicitResult> + Send + 'static,
+    {
+        self.answers.page = Some(boxed(function));
+        self
+    }
+
+    /// Asks a model for a server (`sampling/createMessage`). Default: such questions are not taken.
+    #[must_use]
+    pub fn on_sample<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(CreateMessageParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+    {
+        self.answers.sample = Some(boxed(function));
+        self
+    }
+
+    /// The folders in which the client works (`roots/list`). Default: such questions are not taken.
+    #[must_use]
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.answers.roots = Some(roots.into_iter().collect());
+        self
+    }
+
     /// Connects, in the newest revision that both speak.
     ///
     /// # Errors
@@ -77,8 +126,7 @@ impl Connect {
     pub async fn connect(self) -> Result<Client, ClientError> {
         let facts = ClientFacts {
             info: Some(Raw::trusted(self.info)),
-            // What nobody here answers is not declared.
-            capabilities: Raw::from_static("{}"),
+            capabilities: self.answers.capabilities(),
         };
         match self.way {
             Way::Service(service) => {
@@ -87,25 +135,40 @@ impl Connect {
                 let (reader, writer) = tokio::io::split(stream);
                 let opened =
                     Caller::open(reader, writer, facts, self.speaks, self.patience).await?;
-                Ok(client(opened, Serving::Inside { _stopper: stopper }))
+                Ok(client(
+                    opened,
+                    Serving::Inside { _stopper: stopper },
+                    self.answers,
+                ))
             }
             Way::Command(command) => {
-                match start(&command, facts.clone(), self.speaks, self.patience).await {
+                let started = start(&command, facts.clone(), self.speaks, self.patience).await;
+                let (opened, child) = match started {
                     // Some servers die of a question before the handshake.
                     Err((ClientError::Gone { .. }, true)) => {
                         let legacy = self.speaks.only(Era::Legacy);
-                        let again = start(&command, facts, legacy, self.patience).await;
-                        again.map_err(|(error, _)| error)
+                        start(&command, facts, legacy, self.patience).await
                     }
-                    other => other.map_err(|(error, _)| error),
+                    other => other,
                 }
+                .map_err(|(error, _)| error)?;
+                Ok(client(
+                    opened,
+                    Serving::Child(Box::new(child)),
+                    self.answers,
+                ))
             }
         }
     }
 }
 
-fn client((caller, opened): (Caller, Opened), serving: Serving) -> Client {
+fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers) -> Client {
+    let theirs = answers.clone();
+    caller.set_answerer(Arc::new(move |method, params| {
+        Box::pin(theirs.clone().answer(method.to_owned(), params))
+    }));
     Client {
+        answers,
         caller,
         opened,
         server: tokio::sync::Mutex::new(serving),
@@ -118,7 +181,7 @@ async fn start(
     facts: ClientFacts,
     speaks: Revisions,
     patience: Patience,
-) -> Result<Client, (ClientError, bool)> {
+) -> Result<((Caller, Opened), Child), (ClientError, bool)> {
     let (mut child, output, input) = command.start().map_err(|error| {
         let program = command.program().to_string_lossy().into_owned();
         (ClientError::NotStarted { program, error }, false)
@@ -127,7 +190,7 @@ async fn start(
         .into_iter()
         .all(|era| speaks.only(era) != Revisions::NONE);
     match Caller::open(output, input, facts, speaks, patience).await {
-        Ok(opened) => Ok(client(opened, Serving::Child(Box::new(child)))),
+        Ok(opened) => Ok((opened, child)),
         Err(CallError::Closed) => Err((how_it_ended(&mut child).await, is_both)),
         Err(error) => {
             child.end().await;

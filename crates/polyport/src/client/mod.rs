@@ -15,32 +15,39 @@
 //! # }
 //! ```
 
+mod answers;
 mod connect;
 mod error;
 
 use std::fmt;
+use std::sync::{Arc, PoisonError};
 
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, Cursor, Entries, InputRequiredResult, Method, Prompt,
     ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use polyport_proto::Era;
-use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
-use polyport_wire::Raw;
+use polyport_rt::{Caller, Child, OnProgress, Opened, Stopper, Wait};
+use polyport_wire::{Raw, splice};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::Mutex;
 
+use answers::Answers;
 pub use connect::Connect;
 pub use error::ClientError;
 
 /// Pages of one list that are asked for; a server with more has no end.
 const MAX_PAGES: usize = 1_000;
+/// Rounds of questions of one request in the modern era.
+const MAX_ROUNDS: usize = 16;
 
 /// A connection to a server. Dropping it ends the connection at once; [`close`](Self::close) is kinder.
 pub struct Client {
     caller: Caller,
     opened: Opened,
+    answers: Answers,
     server: Mutex<Serving>,
 }
 
@@ -169,18 +176,57 @@ impl Client {
         params: &str,
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
-        let asked = match wait {
-            None => self.caller.request(method, params).await,
-            Some(wait) => self.caller.request_waiting(method, params, wait).await,
-        };
-        let result = match asked.map_err(ClientError::from) {
-            Err(ClientError::Gone { .. }) => return Err(self.gone().await),
-            other => other?,
-        };
-        match input_required(&result) {
-            Some(needed) => Err(ClientError::NeedsInput(Box::new(needed))),
-            None => Ok(result),
+        let mut wait = wait.map(Shared::new);
+        let mut asked = params.to_owned();
+        for _ in 0..MAX_ROUNDS {
+            let answer = match &mut wait {
+                None => self.caller.request(method, &asked).await,
+                Some(wait) => {
+                    let wait = wait.again();
+                    self.caller.request_waiting(method, &asked, wait).await
+                }
+            };
+            let result = match answer.map_err(ClientError::from) {
+                Err(ClientError::Gone { .. }) => return Err(self.gone().await),
+                other => other?,
+            };
+            let Some(needed) = input_required(&result) else {
+                return Ok(result);
+            };
+            asked = self.with_answers(params, needed).await?;
         }
+        let why = format!("{method}: it has asked {MAX_ROUNDS} times, and asks on");
+        Err(ClientError::Unreadable(why))
+    }
+
+    /// The parameters of the same request with answers to what the server has asked.
+    async fn with_answers(
+        &self,
+        params: &str,
+        needed: InputRequiredResult,
+    ) -> Result<String, ClientError> {
+        let mut members = "\"inputResponses\":{".to_owned();
+        let questions = needed.input_requests.clone().unwrap_or_default();
+        for (i, (key, question)) in questions.iter().enumerate() {
+            let (method, params) = (question.method.clone(), question.params.clone());
+            let Ok(answer) = self.answers.clone().answer(method, params).await else {
+                return Err(ClientError::NeedsInput(Box::new(needed)));
+            };
+            if i > 0 {
+                members.push(',');
+            }
+            members.push_str(&json!(key).to_string());
+            members.push(':');
+            members.push_str(answer.as_str());
+        }
+        members.push('}');
+        if let Some(state) = &needed.request_state {
+            members.push_str(",\"requestState\":");
+            members.push_str(&json!(state).to_string());
+        }
+        let mut text = Vec::new();
+        splice::stamp(params, &members, &mut text);
+        String::from_utf8(text).map_err(|error| ClientError::Unreadable(error.to_string()))
     }
 
     /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.
@@ -252,6 +298,34 @@ impl fmt::Debug for Client {
             .field("revision", &self.opened.revision)
             .field("server", &self.server)
             .finish_non_exhaustive()
+    }
+}
+
+/// How long is waited, for one round after the other.
+struct Shared {
+    wait: Wait,
+    progress: Option<Arc<std::sync::Mutex<OnProgress>>>,
+}
+
+impl Shared {
+    fn new(mut wait: Wait) -> Self {
+        let progress = wait.progress.take();
+        let progress = progress.map(|progress| Arc::new(std::sync::Mutex::new(progress)));
+        Self { wait, progress }
+    }
+
+    fn again(&self) -> Wait {
+        let progress = self.progress.clone().map(|progress| -> OnProgress {
+            Box::new(move |params| {
+                let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                progress(params);
+            })
+        });
+        Wait {
+            idle: self.wait.idle,
+            total: self.wait.total,
+            progress,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod blocking;
 mod changes;
+mod client;
 mod conforms;
 mod frames;
 mod handles;

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polyport_model::{ProgressParams, ProgressToken};
-use polyport_wire::{Kind, Limits, Line, Lines, Message, RequestId, batch, write};
+use polyport_model::{CancelledParams, ProgressParams, ProgressToken};
+use polyport_wire::{Kind, Limits, Line, Lines, Message, Raw, RequestId, batch, write};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{CallError, Shared};
+use crate::handler::BoxFuture;
 
 /// Longest message that is taken.
 const MAX_MESSAGE: usize = 64 << 20;
+/// Questions of a server that are answered at once.
+const MAX_ASKED: usize = 64;
+const TOO_MANY: &str =
+    "{\"code\":-32600,\"message\":\"Too many questions at once: wait for the answers first.\"}";
 /// Characters shown of what is no message.
 const SHOWN: usize = 200;
 
@@ -20,13 +26,16 @@ const SHOWN: usize = 200;
 pub(super) async fn read(shared: Arc<Shared>, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
     let mut lines = Lines::new(MAX_MESSAGE);
     let mut junk = 0_u32;
+    // Who answers ends with the connection.
+    let mut answers = JoinSet::new();
     while let Ok(n) = reader.read_buf(lines.buffer()).await {
         if n == 0 {
             break;
         }
+        while answers.try_join_next().is_some() {}
         while let Some(line) = lines.next_line() {
             match line {
-                Line::Frame(frame) => take_frame(&shared, frame, &mut junk).await,
+                Line::Frame(frame) => take_frame(&shared, frame, &mut junk, &mut answers),
                 Line::TooLong { .. } => {
                     tracing::warn!(
                         limit = MAX_MESSAGE,
@@ -39,6 +48,7 @@ pub(super) async fn read(shared: Arc<Shared>, mut reader: Box<dyn AsyncRead + Un
     let mut state = shared.lock();
     state.closed = true;
     state.waiting.clear();
+    state.asked.clear();
     drop(state);
     shared.noted.notify_one();
 }
@@ -59,7 +69,7 @@ pub(super) async fn write(
     }
 }
 
-async fn take_frame(shared: &Shared, frame: Bytes, junk: &mut u32) {
+fn take_frame(shared: &Arc<Shared>, frame: Bytes, junk: &mut u32, answers: &mut JoinSet<()>) {
     let limits = Limits::default();
     // 2025-03-26, basic, Batching; in other revisions no server sends them.
     let parts = if batch::is_batch(&frame) {
@@ -69,7 +79,7 @@ async fn take_frame(shared: &Shared, frame: Bytes, junk: &mut u32) {
     };
     for part in parts {
         match Message::parse(part.clone(), &limits) {
-            Ok(message) => take(shared, message).await,
+            Ok(message) => take(shared, message, answers),
             Err(malformed) => {
                 *junk += 1;
                 if *junk == 1 {
@@ -82,12 +92,17 @@ async fn take_frame(shared: &Shared, frame: Bytes, junk: &mut u32) {
     }
 }
 
-async fn take(shared: &Shared, mut message: Message) {
+fn take(shared: &Arc<Shared>, mut message: Message, answers: &mut JoinSet<()>) {
     let result = match message.kind() {
         Kind::Response => message.result().map(Ok),
         Kind::Failure => message.error().map(|error| Err(CallError::Refused(error))),
-        Kind::Request => return answer(shared, &message).await,
-        Kind::Notification => return note(shared, &message),
+        Kind::Request => return answer(shared, &message, answers),
+        Kind::Notification => {
+            if message.method() == "notifications/cancelled" {
+                cancelled(shared, &message);
+            }
+            return note(shared, &message);
+        }
     };
     let waiting = message
         .take_id()
@@ -115,27 +130,56 @@ fn note(shared: &Shared, message: &Message) {
     shared.noted.notify_one();
 }
 
-/// Answers a request of the server, if somebody answers those.
-async fn answer(shared: &Shared, message: &Message) {
-    let Some(answerer) = shared.lock().answerer.clone() else {
+/// Answers a request of the server in a task of its own, if somebody answers those.
+fn answer(shared: &Arc<Shared>, message: &Message, answers: &mut JoinSet<()>) {
+    let mut state = shared.lock();
+    let Some(answerer) = state.answerer.clone() else {
+        drop(state);
         return note(shared, message);
     };
-    let Some(id) = message.id() else { return };
+    let Some(id) = message.id().cloned() else {
+        return;
+    };
+    let answer: BoxFuture<_> = if state.asked.len() >= MAX_ASKED {
+        Box::pin(async { Err(Raw::from_static(TOO_MANY)) })
+    } else {
+        answerer(&message.method(), message.params().raw())
+    };
+    let (whose, ours) = (shared.clone(), id.clone());
+    let task = answers.spawn(async move {
+        let text = written(&ours, answer.await);
+        whose.lock().asked.remove(&ours);
+        // A server that takes nothing more has ended, which the next read shows.
+        let _ = whose.out.send(text).await;
+    });
+    state.asked.insert(id, task);
+}
+
+fn written(id: &RequestId, answer: Result<Raw, Raw>) -> Vec<u8> {
     let mut out = Vec::new();
-    match answerer(&message.method(), message.params().raw()) {
+    match answer {
         Ok(result) => {
             write::response_head(&mut out, id);
             out.extend_from_slice(result.as_bytes());
-            out.push(b'}');
         }
         Err(error) => {
             out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
             id.write(&mut out);
             out.extend_from_slice(b",\"error\":");
             out.extend_from_slice(error.as_bytes());
-            out.push(b'}');
         }
     }
-    // A server that takes nothing more has ended, which the next read shows.
-    let _ = shared.out.send(out).await;
+    out.push(b'}');
+    out
+}
+
+/// The server no longer waits for an answer.
+fn cancelled(shared: &Shared, message: &Message) {
+    let params = message.params().raw();
+    let params = params.and_then(|params| params.decode::<CancelledParams>().ok());
+    if let Some(id) = params.and_then(|params| params.request_id)
+        && let Some(task) = shared.lock().asked.remove(&id)
+    {
+        task.abort();
+    }
 }

@@ -16,9 +16,10 @@ use polyport_proto::{Asking, ClientFacts, Revision};
 use polyport_wire::{Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
+use crate::handler::BoxFuture;
 pub use error::CallError;
 use noted::Noted;
 pub use open::{Opened, Patience};
@@ -37,7 +38,7 @@ pub struct Caller {
 }
 
 /// Answers what a server asks: from the method and the parameters to a result, or to an error object.
-pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> Result<Raw, Raw> + Send + Sync>;
+pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> BoxFuture<Result<Raw, Raw>> + Send + Sync>;
 
 /// Hears each progress notification of a request. Called where messages are read: it must not wait.
 pub type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
@@ -73,6 +74,8 @@ struct State {
     waiting: HashMap<RequestId, Waiting>,
     noted: Noted,
     answerer: Option<Answerer>,
+    /// Questions of the server that have no answer yet.
+    asked: HashMap<RequestId, AbortHandle>,
     closed: bool,
 }
 
@@ -118,6 +121,7 @@ impl Caller {
             waiting: HashMap::new(),
             noted: Noted::default(),
             answerer: None,
+            asked: HashMap::new(),
             closed: false,
         };
         let (out, queue) = mpsc::channel(MAX_QUEUED);
@@ -296,10 +300,15 @@ struct Unanswered<'a> {
 }
 
 impl Unanswered<'_> {
-    /// When something of it came last. None: it has been answered.
+    /// When something of it came last; now, while the server waits for us. None: it has been answered.
     fn heard(&self) -> Option<Instant> {
-        let state = self.shared.lock();
-        state.waiting.get(self.id).map(|waiting| waiting.heard)
+        let mut state = self.shared.lock();
+        let is_asked = !state.asked.is_empty();
+        let waiting = state.waiting.get_mut(self.id)?;
+        if is_asked {
+            waiting.heard = Instant::now();
+        }
+        Some(waiting.heard)
     }
 }
 

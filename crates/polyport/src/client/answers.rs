@@ -1,0 +1,114 @@
+//! What a client answers when a server asks in the middle of a call: the same functions in both eras. What is not provided is not
+//! declared.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use polyport_model::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
+    ElicitUrlParams, ListRootsResult, Object, Root, RpcError,
+};
+use polyport_wire::Raw;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+type Answering<P, R> = Arc<dyn Fn(P) -> Pin<Box<dyn Future<Output = R> + Send>> + Send + Sync>;
+
+/// The functions that answer.
+#[derive(Clone, Default)]
+pub(super) struct Answers {
+    pub(super) form: Option<Answering<ElicitFormParams, ElicitResult>>,
+    pub(super) page: Option<Answering<ElicitUrlParams, ElicitResult>>,
+    pub(super) sample:
+        Option<Answering<CreateMessageParams, Result<CreateMessageResult, RpcError>>>,
+    pub(super) roots: Option<Arc<[Root]>>,
+}
+
+/// A function as it is kept.
+pub(super) fn boxed<P, R, F, Fut>(function: F) -> Answering<P, R>
+where
+    P: 'static,
+    F: Fn(P) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = R> + Send + 'static,
+{
+    Arc::new(move |params| Box::pin(function(params)))
+}
+
+impl Answers {
+    /// The capabilities object.
+    pub(super) fn capabilities(&self) -> Raw {
+        let mut all = json!({});
+        if self.form.is_some() || self.page.is_some() {
+            all["elicitation"] = json!({});
+            for (mode, offered) in [("form", self.form.is_some()), ("url", self.page.is_some())] {
+                if offered {
+                    all["elicitation"][mode] = json!({});
+                }
+            }
+        }
+        if self.sample.is_some() {
+            all["sampling"] = json!({});
+        }
+        if self.roots.is_some() {
+            all["roots"] = json!({});
+        }
+        Raw::trusted(all.to_string())
+    }
+
+    /// The result for a question, or the error object.
+    pub(super) async fn answer(self, method: String, params: Option<Raw>) -> Result<Raw, Raw> {
+        let params = params.unwrap_or_else(|| Raw::from_static("{}"));
+        match method.as_str() {
+            "ping" => Ok(Raw::from_static("{}")),
+            "elicitation/create" => {
+                let asked = params.decode::<ElicitParams>();
+                let result = match (asked.map_err(|error| bad(&error))?, self.form, self.page) {
+                    (ElicitParams::Form(form), Some(ask), _) => ask(form).await,
+                    (ElicitParams::Url(page), _, Some(ask)) => ask(page).await,
+                    _ => return Err(undeclared()),
+                };
+                written(&result)
+            }
+            "sampling/createMessage" => {
+                let ask = self.sample.ok_or_else(undeclared)?;
+                let asked = params.decode::<CreateMessageParams>();
+                match ask(asked.map_err(|error| bad(&error))?).await {
+                    Ok(result) => written(&result),
+                    Err(error) => Err(written(&error)?),
+                }
+            }
+            "roots/list" => written(&ListRootsResult {
+                roots: self.roots.ok_or_else(undeclared)?.to_vec(),
+                meta: None,
+                extra: Object::new(),
+            }),
+            _ => Err(undeclared()),
+        }
+    }
+}
+
+impl fmt::Debug for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answers")
+            .field("declared", &self.capabilities().as_str())
+            .finish()
+    }
+}
+
+fn written(value: &impl Serialize) -> Result<Raw, Raw> {
+    Raw::encode(value).map_err(|error| error_object(-32603, &error.to_string()))
+}
+
+fn bad(error: &serde_json::Error) -> Raw {
+    error_object(-32602, &format!("The question cannot be read: {error}"))
+}
+
+fn undeclared() -> Raw {
+    error_object(-32601, "This client has not declared that it answers this.")
+}
+
+fn error_object(code: i32, message: &str) -> Raw {
+    let error: Value = json!({"code": code, "message": message});
+    Raw::trusted(error.to_string())
+}
