@@ -3,6 +3,7 @@
 //! `key=value` is what the schema says it is; `key:=json` is JSON; `key=@file` and `key:=@file` are read from a file, `@-` from
 //! standard input; `a.b=1` is a member of a member, `a[]=x` one more element.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 
@@ -45,7 +46,7 @@ pub(crate) fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String>
         .map(|name| {
             let property = &schema["properties"][name];
             let about = property["description"].as_str().unwrap_or_default();
-            let line = format!("{name} ({})", types(property).join(" or "));
+            let line = format!("{name} ({})", kinds(property).join(" or "));
             match about.lines().next() {
                 Some(about) if !about.is_empty() => format!("{line}: {about}"),
                 _ => line,
@@ -160,6 +161,21 @@ fn typed(text: &str, types: &[&str]) -> Option<Value> {
         .then(|| Value::String(text.to_owned()))
 }
 
+/// What a schema allows, for people: its values, where it names them, else its types.
+fn kinds(schema: &Value) -> Vec<String> {
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    let parts = schema["oneOf"].as_array().into_iter().flatten();
+    let named: Vec<String> = listed
+        .chain(parts.filter_map(|part| part.get("const")))
+        .filter_map(|value| value.as_str().map(str::to_owned))
+        .collect();
+    if named.is_empty() {
+        types(schema).into_iter().map(str::to_owned).collect()
+    } else {
+        named
+    }
+}
+
 /// The types that a schema allows, by name; what says nothing is taken as text.
 fn types(schema: &Value) -> Vec<&str> {
     let mut found: Vec<&str> = match &schema["type"] {
@@ -185,6 +201,8 @@ fn types(schema: &Value) -> Vec<&str> {
     if found.is_empty() {
         found.push("string");
     }
+    let mut seen = HashSet::new();
+    found.retain(|name| seen.insert(*name));
     found
 }
 
@@ -432,8 +450,20 @@ mod tests {
     // req: S-ARGS
     #[test]
     fn what_is_missing_is_said_with_its_type() {
-        let given = parse(&["n=1".to_owned()], &schema()).unwrap();
-        assert_eq!(missing(&given, &schema()), ["name (string)"]);
+        let mut schema = schema();
+        schema["required"] = json!(["n", "name", "mode", "either", "which"]);
+        schema["properties"]["which"] =
+            json!({"oneOf": [{"const": "a"}, {"const": "b"}], "description": "One.\nOr not."});
+        let given = parse(&["n=1".to_owned()], &schema).unwrap();
+        assert_eq!(
+            missing(&given, &schema),
+            [
+                "name (string)",
+                "mode (fast or slow)",
+                "either (boolean or string)",
+                "which (a or b): One.",
+            ]
+        );
     }
 
     #[test]

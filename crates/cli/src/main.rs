@@ -1,5 +1,6 @@
 //! The `polyport` program: reads the command line, runs one verb, and turns its end into an exit code.
 
+mod answers;
 mod arguments;
 mod commands;
 mod demo;

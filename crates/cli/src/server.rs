@@ -10,6 +10,7 @@ use polyport::{Client, ClientError, Command, Era, Patience, Revisions, Server};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, Folders};
 
+use crate::answers::Answers;
 use crate::demo;
 use crate::failure::Failure;
 use crate::target::Target;
@@ -130,7 +131,13 @@ impl Words {
 }
 
 impl Named {
-    /// Connects; gives back what is left of the words, too.
+    /// The same with somebody who answers its questions.
+    pub(crate) fn answered_by(mut self, answers: &Answers) -> Self {
+        self.connect = answers.on(self.connect);
+        self
+    }
+
+    /// Connects.
     ///
     /// # Errors
     /// The server cannot be reached, or not be spoken to.
@@ -172,9 +179,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Refused(refused) if refused.code == -32602 || refused.code == -32002 => said.code(5),
         ClientError::Refused(refused) if refused.code == -32021 => said
             .code(8)
-            .hint("this version answers no questions of servers"),
+            .hint("this verb has nothing that could answer it"),
         ClientError::NotOffered(_) => said.code(5),
-        ClientError::NeedsInput(_) => said.code(8).hint("this version answers no questions of servers"),
+        ClientError::NeedsInput(_) => said.code(8).hint("this verb has nothing that could answer it"),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
     }

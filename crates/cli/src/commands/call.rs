@@ -10,6 +10,7 @@ use polyport::schema::Validator;
 use polyport::{Client, ClientError, OnProgress, Raw, Wait};
 use serde_json::{Map, Value, json};
 
+use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::render;
@@ -35,7 +36,7 @@ or there is none of that name, 6 a fault of the protocol, 7 timed out, 8 the ser
 
 Examples:
   polyport call demo add a=2 b=3
-  polyport call ./notes search_files pattern=cost
+  polyport call demo order --answer drink=tea --answer cups=2
   polyport call -- npx -y @modelcontextprotocol/server-everything -- echo message=hi"
 )]
 pub(crate) struct Call {
@@ -50,6 +51,9 @@ pub(crate) struct Call {
     /// Send the arguments without a look at the schema
     #[arg(long)]
     unchecked: bool,
+    /// One answer to a form that the server may ask for (repeatable)
+    #[arg(long = "answer", value_name = "FIELD=VALUE")]
+    answers: Vec<String>,
 }
 
 impl Call {
@@ -65,7 +69,8 @@ impl Call {
         let tool = words.next();
         let words: Vec<String> = words.collect();
         runtime::run(async move {
-            let client = named.connect().await?;
+            let answers = Answers::new(self.answers);
+            let client = named.answered_by(&answers).connect().await?;
             let asked = Asked {
                 tool,
                 words,
@@ -74,9 +79,11 @@ impl Call {
                 timeout,
             };
             let called = asked.call(&client, &shown).await;
-            let shown = match called {
-                Ok(result) => show(&result, self.json, &shown),
-                Err(failure) => Err(failure),
+            let shown = match (called, answers.unanswered()) {
+                (Ok(result), None) => show(&result, self.json, &shown),
+                // What came of it came of nobody being there.
+                (_, Some(unanswered)) => Err(unanswered),
+                (Err(failure), None) => Err(failure),
             };
             client.close().await;
             shown

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{BINARY, Place};
+use crate::support::{BINARY, Place, terminal};
 
 fn run(place: &Place, words: &[&str]) -> (i32, String, String) {
     let Output {
@@ -89,7 +89,63 @@ const CASES: &[Case] = &[
         &["call", "demo", "order"],
         8,
         "",
+        "error: the server asks: What may it be? (drink (coffee or tea): What to drink., cups (integer): How many cups.)\n",
+    ),
+    (
+        &[
+            "call",
+            "demo",
+            "order",
+            "--answer",
+            "drink=tea",
+            "--answer",
+            "cups=2",
+        ],
+        0,
+        "2 x tea\n",
+        "",
+    ),
+    (
+        &[
+            "call",
+            "--era",
+            "legacy",
+            "demo",
+            "order",
+            "--answer",
+            "drink=tea",
+            "--answer",
+            "cups=2",
+        ],
+        0,
+        "2 x tea\n",
+        "",
+    ),
+    (
+        &[
+            "call",
+            "demo",
+            "order",
+            "--answer",
+            "drink=tea",
+            "--answer",
+            "cups=two",
+        ],
+        8,
+        "",
+        "error: cups: \"two\" is no integer\n",
+    ),
+    (
+        &["call", "demo", "haiku", "about=rain"],
+        8,
+        "",
         "error: demo: the server refused: Missing required client capability",
+    ),
+    (
+        &["call", "demo", "visit"],
+        8,
+        "",
+        "error: the server asks: Read about the protocol? (https://modelcontextprotocol.io/)\n",
     ),
     (
         &["call", "--", "/nowhere/server", "--", "x"],
@@ -260,4 +316,27 @@ fn ctrl_c_tells_the_server_and_ends_it() {
     let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
     assert_eq!(cancel["method"], "notifications/cancelled");
     assert_eq!(cancel["params"]["requestId"], 3);
+}
+
+// req: S-SHELL
+#[test]
+fn a_terminal_is_asked() {
+    let place = Place::new();
+    for era in ["modern", "legacy"] {
+        let (ours, theirs) = terminal();
+        let mut command =
+            place.command(["call", "--era", era, "demo", "order", "--answer", "cups=3"]);
+        command.stdin(theirs.try_clone().unwrap()).stderr(theirs);
+        let child = command.spawn().unwrap();
+        drop(command);
+        // Too hot, then as it should be; the rest is not wanted.
+        rustix::io::write(&ours, b"chocolate\ntea\n\n\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{era}: {output:?}");
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "3 x tea\n",
+            "{era}"
+        );
+    }
 }

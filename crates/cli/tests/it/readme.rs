@@ -118,5 +118,5 @@ fn the_console_shows_what_is_printed() {
         assert_eq!(said.trim_end(), want.trim_end(), "{words}");
         ran += 1;
     }
-    assert_eq!(ran, 6);
+    assert_eq!(ran, 7);
 }
