@@ -24,11 +24,17 @@ pub trait Alert: Send + Sync + 'static {
     fn alert(&self);
 }
 
-/// Hears which resources somebody is subscribed to.
+/// Hears which resources somebody is subscribed to, and whether anybody wants the changes of their list.
 pub trait Watcher: Send + Sync + 'static {
     /// The first subscription to this resource has begun (`true`), or the last has ended (`false`). It must not block, nor use the
     /// bus itself.
     fn watch(&self, uri: &str, on: bool);
+
+    /// The first who wants to hear of changes of the list of resources has come (`true`), or the last has gone (`false`). The same
+    /// rules; nothing is done unless it is written.
+    fn watch_list(&self, on: bool) {
+        let _ = on;
+    }
 }
 
 /// A server's changes. Cheap to clone; clones are one bus.
@@ -41,6 +47,8 @@ struct Inner {
     listeners: Mutex<HashMap<u64, Weak<Listener>>>,
     /// How many listeners are subscribed to each resource. Held while the watcher is told, so that it hears in order.
     interest: Mutex<HashMap<String, usize>>,
+    /// How many listeners want the changes of the list of resources. Held in the same way.
+    list_interest: Mutex<usize>,
     watcher: OnceLock<Arc<dyn Watcher>>,
     dropped_logs: AtomicU64,
 }
@@ -194,6 +202,9 @@ impl Bus {
             }),
         });
         lock(&self.0.listeners).insert(id, Arc::downgrade(&listener));
+        if lock(&listener.state).wants.resources {
+            self.interested_in_list(true);
+        }
         listener
     }
 
@@ -238,9 +249,26 @@ impl Bus {
         if last {
             interest.remove(uri);
         }
-        if (first || last)
-            && let Some(watcher) = self.0.watcher.get()
-            && catch_unwind(AssertUnwindSafe(|| watcher.watch(uri, on))).is_err()
+        if first || last {
+            self.tell_watcher(|watcher| watcher.watch(uri, on));
+        }
+    }
+
+    fn interested_in_list(&self, on: bool) {
+        let mut count = lock(&self.0.list_interest);
+        *count = if on {
+            *count + 1
+        } else {
+            count.saturating_sub(1)
+        };
+        if *count == usize::from(on) {
+            self.tell_watcher(|watcher| watcher.watch_list(on));
+        }
+    }
+
+    fn tell_watcher(&self, tell: impl FnOnce(&dyn Watcher)) {
+        if let Some(watcher) = self.0.watcher.get()
+            && catch_unwind(AssertUnwindSafe(|| tell(&**watcher))).is_err()
         {
             tracing::error!("the watcher of subscriptions panicked");
         }
@@ -396,9 +424,12 @@ impl Drop for Listener {
                 listeners.shrink_to_fit();
             }
         }
-        let uris = std::mem::take(&mut lock(&self.state).wants.uris);
-        for uri in uris {
+        let wants = std::mem::take(&mut lock(&self.state).wants);
+        for uri in wants.uris {
             self.bus.interested(&uri, false);
+        }
+        if wants.resources {
+            self.bus.interested_in_list(false);
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Limits {
     /// Deletions in the trash of a folder. Default 1,000; beyond it the oldest are emptied.
     pub trash_entries: usize,
     /// Directories that are watched for the sake of subscriptions: those of files and all above them in their folder. Default 1,000; a subscription that needs one more is refused.
+    /// As many again, the upper ones first, are watched while somebody wants to hear of changes of the list of files. What our own
+    /// tools add or remove beyond them is told all the same; what other programs do there is not, and the log says so.
     pub watched_directories: usize,
     /// Resources on one page of a list, and entries looked at before a page may end early is [`Limits::visited`].
     /// Default 500.

@@ -60,7 +60,8 @@ pub fn count_resources(folders: &Folders) -> Option<(usize, bool)> {
 pub fn extend(server: Server, folders: Folders, access: Access, roots: Roots) -> Server {
     let folders = Arc::new(folders);
     let views = Views::new(folders.clone(), roots);
-    let mut server = tools::add(Views::remember(server), &views, access);
+    let watch = Watch::new(folders.clone(), server.handle().downgrade());
+    let mut server = tools::add(Views::remember(server), &views, &watch, access);
     for template in resources::templates(&folders) {
         let listed = Template::of_source(&template.uri_template, template.name)
             .title("A file")
@@ -69,7 +70,6 @@ pub fn extend(server: Server, folders: Folders, access: Access, roots: Roots) ->
             .add_template(listed)
             .completer(paths(&views, template.uri_template));
     }
-    let watch = Watch::new(folders, server.handle().downgrade());
     let files = Files(views, watch.clone());
     server.watcher(watch).resource_source(files)
 }

@@ -13,8 +13,9 @@ use notify::{Event, EventKind};
 use polyport::{Watcher, WeakServerHandle};
 
 mod directories;
+mod list;
 
-use self::directories::Directories;
+use self::{directories::Directories, list::ListWatch};
 use super::{Folders, names, place::Place, spot::Spot};
 
 /// What happens to one file within this time is said once.
@@ -27,6 +28,7 @@ const REMEMBERED: usize = 10_000;
 /// Watches the files that somebody is subscribed to, on a thread of its own that ends when this is dropped.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
+    list: ListWatch,
 }
 
 /// What a subscription may be refused with.
@@ -71,6 +73,7 @@ impl Watch {
     /// Begins to watch, so far nothing.
     pub(crate) fn new(folders: Arc<Folders>, server: WeakServerHandle) -> Arc<Self> {
         let shared = Arc::new(Shared::default());
+        let list = ListWatch::new(folders.clone(), server.clone());
         let max = folders.limits().watched_directories;
         let work = Work {
             shared: shared.clone(),
@@ -85,7 +88,12 @@ impl Watch {
             tracing::warn!(%error, "files are not watched: there is no thread for it");
             shared.lock().over = true;
         }
-        Arc::new(Self { shared })
+        Arc::new(Self { shared, list })
+    }
+
+    /// One of our own tools may have made or removed a file.
+    pub(crate) fn list_may_have_changed(&self) {
+        self.list.hint();
     }
 
     /// May somebody subscribe to this file? Blocks on the thread that watches.
@@ -109,6 +117,10 @@ impl Watch {
 impl Watcher for Watch {
     fn watch(&self, uri: &str, on: bool) {
         self.order(Order::Watch(uri.to_owned(), on));
+    }
+
+    fn watch_list(&self, on: bool) {
+        self.list.want(on);
     }
 }
 
@@ -237,9 +249,6 @@ impl Work {
             if self.look(&uri) {
                 server.resource_updated(&uri);
             }
-        }
-        if !listed.is_empty() || rescan {
-            server.resources_changed();
         }
         true
     }

@@ -14,6 +14,7 @@ mod editing;
 mod escapes;
 mod faults;
 mod info;
+mod list_changes;
 mod listing;
 mod mcp;
 mod media;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
+use polyport_model::SubscriptionFilter;
 use polyport_proto::{ClientFacts, Level, Limits, Remembered, Revision};
 use polyport_rt::{Alert, Bus, Service, Stop, Watcher, memory};
 use polyport_testkit::Script;
@@ -163,6 +164,10 @@ struct Log {
 }
 
 impl Watcher for Log {
+    fn watch_list(&self, on: bool) {
+        self.watch("the list", on);
+    }
+
     fn watch(&self, uri: &str, on: bool) {
         // Time for others to come between.
         (0..20).for_each(|_| std::thread::yield_now());
@@ -224,8 +229,40 @@ fn a_watcher_hears_beginnings_and_ends_in_order() {
         shared.unsubscribe(uri);
     }
     assert_eq!(bus.watched(), 0);
-    assert!(log.on.lock().unwrap().values().all(|on| !on));
+    let on = |log: &Log| {
+        let on = log.on.lock().unwrap().clone();
+        on.into_iter()
+            .filter_map(|(uri, on)| on.then_some(uri))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        on(&log),
+        ["the list"],
+        "a session wants it while it is there"
+    );
+    let without = SubscriptionFilter::default();
+    let of_tools = bus.listen_filter(
+        &without,
+        Raw::from_static("1"),
+        Arc::downgrade(&deaf) as Weak<dyn Alert>,
+        &few(),
+    );
     drop(shared);
+    assert_eq!(on(&log), [""; 0]);
+    let with = SubscriptionFilter {
+        resources_list_changed: Some(true),
+        ..without
+    };
+    let of_list = bus.listen_filter(
+        &with,
+        Raw::from_static("2"),
+        Arc::downgrade(&deaf) as Weak<dyn Alert>,
+        &few(),
+    );
+    assert_eq!(on(&log), ["the list"]);
+    drop((of_tools, of_list));
+    assert_eq!(on(&log), [""; 0]);
+    assert_eq!(*log.wrong.lock().unwrap(), [""; 0]);
     assert_eq!(bus.listeners(), 0);
 }
 

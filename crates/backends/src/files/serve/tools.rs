@@ -1,5 +1,7 @@
 //! The operations as tools: names, titles, hints, and which form a result is sent in.
 
+use std::sync::Arc;
+
 use data_encoding::BASE64;
 use polyport::model::{Content, EmbeddedResource, ResourceContents};
 use polyport::schemars::{JsonSchema, SchemaGenerator};
@@ -9,16 +11,17 @@ use polyport::serde_json::{Map, Value};
 use polyport::{Cx, Fault, IntoToolResult, Json, Server, Tool, ToolError, ToolResult};
 
 use super::super::ops::{self, Medium, ReadMediaFileResult, ToText};
+use super::super::watch::Watch;
 use super::super::{FilesError, Folders};
 use super::Access;
 use super::view::Views;
 
 /// The tools that read, and those that change something if they may.
-pub(super) fn add(server: Server, views: &Views, access: Access) -> Server {
+pub(super) fn add(server: Server, views: &Views, watch: &Arc<Watch>, access: Access) -> Server {
     let server = reading(Tools(server, views));
     match access {
         Access::Read => server,
-        Access::Write => writing(Tools(server, views)),
+        Access::Write => writing(Tools(server, views), watch),
     }
 }
 
@@ -83,33 +86,49 @@ fn reading(tools: Tools<'_>) -> Server {
         )
 }
 
-fn writing(tools: Tools<'_>) -> Server {
+fn writing(tools: Tools<'_>, watch: &Arc<Watch>) -> Server {
     tools
         .writes(
             "write_file",
             "Write a text",
             ops::write_file,
             Hints::DESTROYS_ONCE,
+            Some(watch),
         )
-        .writes("edit_file", "Edit a text", ops::edit_file, Hints::DESTROYS)
+        .writes(
+            "edit_file",
+            "Edit a text",
+            ops::edit_file,
+            Hints::DESTROYS,
+            None,
+        )
         .writes(
             "create_directory",
             "Make a directory",
             ops::create_directory,
             Hints::ADDS_ONCE,
+            Some(watch),
         )
         .writes(
             "move_file",
             "Move or rename",
             ops::move_file,
             Hints::DESTROYS,
+            Some(watch),
         )
-        .writes("copy_file", "Copy", ops::copy_file, Hints::ADDS_ONCE)
+        .writes(
+            "copy_file",
+            "Copy",
+            ops::copy_file,
+            Hints::ADDS_ONCE,
+            Some(watch),
+        )
         .writes(
             "delete_file",
             "Delete",
             ops::delete_file,
             Hints::DESTROYS_ONCE,
+            Some(watch),
         )
         .0
 }
@@ -157,17 +176,24 @@ impl Tools<'_> {
         R: 'static,
         T: IntoToolResult + Send + 'static,
     {
-        let tool = tool(name, title, self.1, operation, show).read_only();
+        let tool = tool(name, title, self.1, operation, show, None).read_only();
         Self(self.0.add_tool(tool), self.1)
     }
 
-    /// One operation that changes something.
-    fn writes<A, R>(self, name: &str, title: &str, operation: Operation<A, R>, hints: Hints) -> Self
+    /// One operation that changes something, and whom to tell that files may have come or gone.
+    fn writes<A, R>(
+        self,
+        name: &str,
+        title: &str,
+        operation: Operation<A, R>,
+        hints: Hints,
+        watch: Option<&Arc<Watch>>,
+    ) -> Self
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         R: ToText + 'static,
     {
-        let tool = tool(name, title, self.1, operation, text).destructive(hints.destructive);
+        let tool = tool(name, title, self.1, operation, text, watch).destructive(hints.destructive);
         let tool = if hints.idempotent {
             tool.idempotent()
         } else {
@@ -184,19 +210,24 @@ fn tool<A, R, T>(
     views: &Views,
     operation: Operation<A, R>,
     show: fn(R) -> T,
+    watch: Option<&Arc<Watch>>,
 ) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     R: 'static,
     T: IntoToolResult + Send + 'static,
 {
-    let views = views.clone();
+    let (views, watch) = (views.clone(), watch.cloned());
     let run = move |cx: Cx, args: A| {
-        let views = views.clone();
+        let (views, watch) = (views.clone(), watch.clone());
         async move {
             let folders = views.of(&cx).await?;
             let done = polyport::blocking(move || {
-                match operation(&folders, &args, &|| cx.is_cancelled()) {
+                let done = operation(&folders, &args, &|| cx.is_cancelled());
+                if let Some(watch) = watch {
+                    watch.list_may_have_changed();
+                }
+                match done {
                     Ok(result) => Ok(show(result)),
                     Err(error) => Err(told(&error)),
                 }
