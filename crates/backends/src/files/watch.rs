@@ -2,7 +2,6 @@
 //! anew through the folders before anything is said of it (D-39).
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -14,9 +13,10 @@ use polyport::{Watcher, WeakServerHandle};
 
 mod directories;
 mod list;
+mod way;
 
-use self::{directories::Directories, list::ListWatch};
-use super::{Folders, names, place::Place, spot::Spot};
+use self::{directories::Directories, list::ListWatch, way::paths_of};
+use super::{Folders, names, spot::Spot};
 
 /// What happens to one file within this time is said once.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -141,7 +141,7 @@ impl fmt::Debug for Watch {
 
 /// A file that somebody is subscribed to.
 struct Watched {
-    /// Where a change of it is seen: its own path, and that of the file to which links lead.
+    /// Where a change of it is seen: the links on its way, and the file to which they lead.
     paths: Vec<PathBuf>,
     /// The folder in which they are.
     root: PathBuf,
@@ -399,18 +399,4 @@ fn state(folders: &Folders, uri: &str) -> State {
     } else {
         State::Outside
     }
-}
-
-/// The path of a file, and that of what links on it lead to inside the folder.
-fn paths_of(place: &Place<'_>) -> Vec<PathBuf> {
-    let folder = place.folder();
-    let path = folder.path().join(place.below());
-    let mut paths = vec![path];
-    if let Ok(real) = folder.dir().canonicalize(place.below()) {
-        let real = folder.path().join(real);
-        if real != paths[0] && real.file_name() != Some(OsStr::new("")) {
-            paths.push(real);
-        }
-    }
-    paths
 }

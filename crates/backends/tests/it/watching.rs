@@ -262,3 +262,64 @@ async fn a_modern_client_hears_of_files_on_its_stream() {
         } => assert_eq!(uri, a),
     }
 }
+
+// req: BR-199
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn br_199_a_swap_of_any_link_on_the_way_is_told_and_what_is_written_behind_it() {
+    use std::os::unix::fs::symlink;
+    let notes = notes();
+    let root = notes.root();
+    for version in ["v1", "v2", "v3"] {
+        fs::create_dir_all(root.join(version).join("sub")).unwrap();
+        fs::write(root.join(version).join("cfg.txt"), version).unwrap();
+        fs::write(root.join(version).join("sub/deep.txt"), version).unwrap();
+    }
+    symlink("v1", root.join("..data")).unwrap();
+    symlink("..data/cfg.txt", root.join("cfg.txt")).unwrap();
+    symlink("cfg.txt", root.join("alias.txt")).unwrap();
+    symlink("..data", root.join("current")).unwrap();
+    let (peer, _handle, outside) = connect(notes, Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
+    let fence = uri("fence.txt");
+    let fence_path = root.join("fence.txt");
+    let quiet = || quiet(&peer, outside.path(), (&fence_path, &fence));
+    subscribe(&peer, &fence).await;
+    let swap = |link: &str, to: &str| {
+        symlink(to, root.join("t")).unwrap();
+        fs::rename(root.join("t"), root.join(link)).unwrap();
+    };
+    let nothing: [String; 0] = [];
+    // By a link to a file, by a link to that, by links to its directory, below such a directory, and by the directory's own name.
+    for (name, below) in [
+        ("cfg.txt", "cfg.txt"),
+        ("alias.txt", "cfg.txt"),
+        ("..data/cfg.txt", "cfg.txt"),
+        ("current/sub/deep.txt", "sub/deep.txt"),
+    ] {
+        let watched = uri(name);
+        subscribe(&peer, &watched).await;
+        // One with another way to the same directory comes and goes and ends nothing.
+        let other = uri("v1/cfg.txt");
+        subscribe(&peer, &other).await;
+        let ended = json!({"uri": other});
+        peer.request("resources/unsubscribe", &ended).await.unwrap();
+        for version in ["v2", "v3", "v1"] {
+            swap("..data", version);
+            assert_eq!(updated(&peer).await, watched, "swapped, {name} {version}");
+            quiet().await;
+            fs::write(root.join(version).join(below), "written").unwrap();
+            assert_eq!(updated(&peer).await, watched, "written, {name} {version}");
+            quiet().await;
+        }
+        // What is behind no link any more is nobody's business.
+        fs::write(root.join("v2").join(below), "unseen").unwrap();
+        assert_eq!(quiet().await, nothing, "elsewhere, {name}");
+        let ended = json!({"uri": watched});
+        peer.request("resources/unsubscribe", &ended).await.unwrap();
+    }
+}

@@ -96,10 +96,17 @@ impl Directories {
         renewed
     }
 
-    /// One that is not there, or leads out of its folder, waits until it comes.
+    /// One that is not there, or to which a link leads, waits until it comes: where links lead is watched by its own path, and the
+    /// system knows a directory under one path only.
     fn watch(&mut self, root: &Path, directory: &Path) -> notify::Result<()> {
-        let inside = |real: PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
-        if !directory.canonicalize().is_ok_and(inside) {
+        let is_itself = |real: PathBuf| {
+            let below = directory.strip_prefix(root);
+            below.is_ok_and(|below| {
+                root.canonicalize()
+                    .is_ok_and(|root| real == root.join(below))
+            })
+        };
+        if !directory.canonicalize().is_ok_and(is_itself) {
             return Ok(());
         }
         let watched = self
