@@ -49,6 +49,10 @@ impl Fault {
         Self::rpc(RpcError::resource_error(uri, message))
     }
 
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(&self.0, FaultKind::Rpc(error) if error.code == Code::ResourceMissing)
+    }
+
     /// The client lacks a capability, as the object that it would have to declare, such as `json!({"sampling": {}})` (-32021 for
     /// modern clients).
     pub fn missing_capability(capability: &serde_json::Value) -> Self {

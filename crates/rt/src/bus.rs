@@ -90,6 +90,7 @@ impl Bus {
         }
         self.tell(|state| {
             let new = state.wants.uris.contains(uri)
+                && !state.hidden.contains(uri)
                 && !state.pending.updated.iter().any(|waiting| waiting == uri);
             if new {
                 state.pending.updated.push(uri.to_owned());
@@ -197,6 +198,7 @@ impl Bus {
             end: Notify::new(),
             state: Mutex::new(State {
                 wants,
+                hidden: HashSet::new(),
                 session,
                 pending: Pending::default(),
             }),
@@ -299,6 +301,8 @@ pub struct Listener {
 
 struct State {
     wants: Wants,
+    /// Resources among them of which it is told nothing.
+    hidden: HashSet<String>,
     session: Option<Arc<Remembered>>,
     pending: Pending,
 }
@@ -328,6 +332,7 @@ impl Listener {
     /// It is subscribed to as many as it may be.
     pub fn subscribe(&self, uri: &str) -> Result<(), Blame> {
         let mut state = lock(&self.state);
+        state.hidden.remove(uri);
         if state.wants.uris.contains(uri) {
             return Ok(());
         }
@@ -345,9 +350,22 @@ impl Listener {
     pub fn unsubscribe(&self, uri: &str) {
         let mut state = lock(&self.state);
         state.pending.updated.retain(|waiting| waiting != uri);
+        state.hidden.remove(uri);
         if state.wants.uris.remove(uri) {
             self.bus.interested(uri, false);
         }
+    }
+
+    /// Is told nothing of those resources that it wants and may not see, until it is asked anew or wants one again.
+    pub fn hide(&self, is_hidden: impl Fn(&str) -> bool) {
+        let uris = lock(&self.state).wants.uris.clone();
+        let hidden: HashSet<_> = uris.into_iter().filter(|uri| is_hidden(uri)).collect();
+        let mut state = lock(&self.state);
+        state
+            .pending
+            .updated
+            .retain(|waiting| !hidden.contains(waiting));
+        state.hidden = hidden;
     }
 
     /// All that has changed since the last time, as messages.

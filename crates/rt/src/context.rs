@@ -405,6 +405,13 @@ impl Context {
         self.0.state.load(Ordering::Acquire)
     }
 
+    /// Tells the session of this call no updates of those resources that it wants and may not see, until the next time this is called.
+    pub fn hide_updates(&self, is_hidden: impl Fn(&str) -> bool) {
+        if let Some(listener) = self.0.outlet.listener() {
+            listener.hide(is_hidden);
+        }
+    }
+
     pub(crate) fn outlet(&self) -> &Arc<dyn Outlet> {
         &self.0.outlet
     }

@@ -67,6 +67,11 @@ pub enum FilesError {
     },
     /// No folder is configured, so nothing can be reached.
     NoFolders,
+    /// The roots that the client named leave nothing of what is served.
+    NoRoots {
+        /// The served folders.
+        served: String,
+    },
     /// A file where a folder is needed.
     NotAFolder {
         /// The path as shown to the model.
@@ -133,7 +138,7 @@ impl FilesError {
     pub fn is_missing(&self) -> bool {
         matches!(
             self,
-            Self::Missing { .. } | Self::NoFolders | Self::NoPlace { .. }
+            Self::Missing { .. } | Self::NoFolders | Self::NoRoots { .. } | Self::NoPlace { .. }
         )
     }
 
@@ -231,6 +236,11 @@ impl FilesError {
                 let path = quoted(path);
                 write!(f, "Nothing at {path} that can be reached. {folders}")
             }
+            Self::NoRoots { served } => write!(
+                f,
+                "The roots that the client named leave nothing of what is served ({served}), so no file can be reached. The \
+                 client has to name a root in there, or none."
+            ),
             Self::NoPlace { path, folders } => write!(
                 f,
                 "No directory for {} that can be reached: create_directory makes one inside a working folder. {folders}",

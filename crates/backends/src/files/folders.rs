@@ -15,6 +15,7 @@ use super::{
     lexical::{self, Lexical, Rules},
     names,
     turns::Turns,
+    uri,
 };
 
 /// Folders that the sentence about the working folders names one by one.
@@ -46,6 +47,16 @@ pub struct Folder {
     /// The components by which an absolute path is known to lie inside: of the canonical path, and of the one given.
     prefixes: Vec<Vec<Vec<u8>>>,
     dir: Dir,
+    /// The served folder in which it is, where roots of a client narrow that.
+    top: Option<Top>,
+}
+
+/// A served folder above what is left of it.
+#[derive(Debug)]
+struct Top {
+    path: PathBuf,
+    dir: Dir,
+    below: PathBuf,
 }
 
 impl Folder {
@@ -61,6 +72,14 @@ impl Folder {
 
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
+    }
+
+    /// The served folder that it is or in which it is: its path, and the way down from it.
+    pub(crate) fn top(&self) -> (&Path, &Dir, &Path) {
+        match &self.top {
+            Some(top) => (&top.path, &top.dir, &top.below),
+            None => (&self.path, &self.dir, Path::new("")),
+        }
     }
 
     /// Whether it was removed from the disk. (One that was only moved goes on where it is now.)
@@ -110,6 +129,7 @@ impl Folder {
             path,
             prefixes,
             dir,
+            top: None,
         })
     }
 
@@ -129,11 +149,17 @@ impl Folder {
         prefixes
             .iter_mut()
             .for_each(|prefix| prefix.extend(parts.iter().cloned()));
+        let top = Top {
+            path: self.path.clone(),
+            dir: self.dir.try_clone()?,
+            below: below.to_owned(),
+        };
         Ok(Self {
             name,
             path,
             prefixes,
             dir,
+            top: Some(top),
         })
     }
 
@@ -158,6 +184,8 @@ pub struct Folders {
     folders: Vec<Folder>,
     limits: Limits,
     turns: Arc<Turns>,
+    /// The paths of what is served, where roots of a client narrow that.
+    served: Option<String>,
 }
 
 impl Folders {
@@ -176,6 +204,7 @@ impl Folders {
             folders,
             limits: Limits::default(),
             turns: Arc::default(),
+            served: None,
         })
     }
 
@@ -209,10 +238,15 @@ impl Folders {
                 folders.push(folder);
             }
         }
+        let paths = self.folders.iter().take(NAMED);
+        let paths: Vec<_> = paths
+            .map(|folder| folder.path.display().to_string())
+            .collect();
         Some(Self {
             folders,
             limits: self.limits.clone(),
             turns: self.turns.clone(),
+            served: Some(paths.join(", ")),
         })
     }
 
@@ -247,11 +281,28 @@ impl Folders {
     /// The one answer for what is not there and for what is not allowed.
     pub(crate) fn missing(&self, path: &str) -> FilesError {
         if self.folders.is_empty() {
-            return FilesError::NoFolders;
+            return match &self.served {
+                Some(served) if !served.is_empty() => FilesError::NoRoots {
+                    served: served.clone(),
+                },
+                _ => FilesError::NoFolders,
+            };
         }
         FilesError::Missing {
             path: path.into(),
             folders: self.sentence(),
+        }
+    }
+
+    /// Whether a `file:` URI names something in one of the folders, by its text alone.
+    pub(crate) fn covers(&self, uri: &str) -> bool {
+        let bytes = uri::to_bytes(uri).ok();
+        match bytes.and_then(|bytes| lexical::parse(&bytes, Rules::HERE).ok()) {
+            Some(Lexical::Absolute(parts)) => self
+                .folders
+                .iter()
+                .any(|folder| folder.below(&parts).is_some()),
+            _ => false,
         }
     }
 

@@ -83,7 +83,9 @@ fn paths(views: &Views, uri_template: String) -> Completer {
             let folders = views.of(&cx).await?;
             off_thread(move || {
                 let found =
-                    resources::complete(&folders, &template, &typed, &|| cx.is_cancelled())?;
+                    resources::complete_seen(&views.ceiling, &folders, &template, &typed, &|| {
+                        cx.is_cancelled()
+                    })?;
                 Ok(Completion {
                     has_more: Some(found.has_more()),
                     total: i64::try_from(found.total).ok(),
@@ -138,9 +140,11 @@ impl ResourceSource for Files {
                 return Ok(None);
             }
             let folders = views.of(&cx).await?;
-            off_thread(move || resources::read(&folders, &uri, &|| cx.is_cancelled()).map(contents))
-                .await
-                .map(Some)
+            let named = uri.clone();
+            let read = move || resources::read(&folders, &uri, &|| cx.is_cancelled()).map(contents);
+            let read = tokio::task::spawn_blocking(read).await;
+            let read = read.map_err(Fault::internal)?;
+            read.map(Some).map_err(|error| fault_of(&error, &named))
         })
     }
 
@@ -152,13 +156,11 @@ impl ResourceSource for Files {
             }
             let folders = views.of(&cx).await?;
             let checked = tokio::task::spawn_blocking(move || {
-                resources::is_there(&folders, &uri).then(|| watch.check(&uri))
+                resources::check(&folders, &uri)
+                    .map_err(|error| Fault::not_found_because(&uri, error.to_string()))?;
+                watch.check(&uri).map_err(Fault::invalid_params)
             });
-            match checked.await.map_err(Fault::internal)? {
-                None => Ok(false),
-                Some(Ok(())) => Ok(true),
-                Some(Err(refused)) => Err(Fault::invalid_params(refused)),
-            }
+            checked.await.map_err(Fault::internal)?.map(|()| true)
         })
     }
 }
@@ -170,9 +172,16 @@ async fn off_thread<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(work)
         .await
         .map_err(Fault::internal)?;
-    done.map_err(|error| match &error {
-        FilesError::Missing { path, .. } => Fault::not_found_because(path, error.to_string()),
+    done.map_err(|error| fault_of(&error, ""))
+}
+
+/// What went wrong with what this URI names.
+fn fault_of(error: &FilesError, uri: &str) -> Fault {
+    match error {
         FilesError::Failed { source, .. } => Fault::internal(format!("{error}: {source}")),
+        _ if error.is_missing() && !uri.is_empty() => {
+            Fault::not_found_because(uri, error.to_string())
+        }
         _ => Fault::invalid_params(error.to_string()),
-    })
+    }
 }

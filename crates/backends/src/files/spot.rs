@@ -28,7 +28,7 @@ impl<'a> Spot<'a> {
     /// folder, or a `file://` URI.
     pub(crate) fn of_path(folders: &'a Folders, text: &str) -> Result<Self, FilesError> {
         if folders.iter().len() == 0 {
-            return Err(FilesError::NoFolders);
+            return Err(folders.missing(text));
         }
         if text.len() > LONGEST {
             return Err(folders.missing(text));

@@ -37,7 +37,7 @@ pub(crate) struct Trash {
 /// What became of a deletion.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// Where it is kept, from the folder.
+    /// Where it is kept, from the served folder.
     pub(crate) path: PathBuf,
     pub(crate) extent: Extent,
     /// Older deletions that were emptied for it.
@@ -47,12 +47,12 @@ pub(crate) struct Kept {
 impl Trash {
     /// The path by which turns are taken.
     pub(crate) fn key(slot: &Slot<'_>) -> PathBuf {
-        slot.place().folder().path().join(TRASH)
+        slot.place().folder().top().0.join(TRASH)
     }
 
-    /// Opens the trash of the slot's folder; made if there is none.
+    /// Opens the trash of the served folder in which the slot is; made if there is none.
     pub(crate) fn open(slot: &Slot<'_>) -> Result<Self, FilesError> {
-        let root = slot.place().folder().dir();
+        let (_, root, _) = slot.place().folder().top();
         let is_new = match system::make_own_dir(root, TRASH.as_ref()) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
@@ -104,7 +104,7 @@ impl Trash {
                 path: [
                     TRASH.as_ref(),
                     stamp.as_os_str(),
-                    slot.place().below().as_os_str(),
+                    from_top(slot).as_os_str(),
                 ]
                 .iter()
                 .collect(),
@@ -139,7 +139,7 @@ impl Trash {
         let slot = job.slot;
         let fault = |error| slot.fault(error);
         let mut parent = system::open_dir(&self.dir, stamp).map_err(fault)?;
-        for name in slot.place().below().parent().into_iter().flatten() {
+        for name in from_top(slot).parent().into_iter().flatten() {
             parent.create_dir(name).map_err(fault)?;
             parent = system::open_dir(&parent, name).map_err(fault)?;
         }
@@ -187,6 +187,12 @@ impl Trash {
         }
         Ok(emptied)
     }
+}
+
+/// The slot's path from the served folder, be it narrowed or not.
+fn from_top(slot: &Slot<'_>) -> PathBuf {
+    let (_, _, below) = slot.place().folder().top();
+    below.join(slot.place().below())
 }
 
 /// The room that the name of a deletion speaks of.

@@ -323,3 +323,69 @@ async fn br_199_a_swap_of_any_link_on_the_way_is_told_and_what_is_written_behind
         peer.request("resources/unsubscribe", &ended).await.unwrap();
     }
 }
+
+// req: D-02
+#[tokio::test]
+async fn d_02_a_subscription_is_refused_as_a_read_is() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, _handle, _outside) = connect(notes, Revision::LATEST_LEGACY).await;
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
+    for missing in [
+        "none.txt",
+        "d/none/x",
+        "../secret.txt",
+        "../none.txt",
+        "../../../etc/hostname",
+    ] {
+        let params = json!({"uri": uri(missing)});
+        let read = peer.request("resources/read", &params).await;
+        let read = read.unwrap_err().to_string();
+        let refused = peer.request("resources/subscribe", &params).await;
+        assert_eq!(refused.unwrap_err().to_string(), read, "{missing}");
+        assert!(
+            read.contains("-32002") && read.contains("The working folder is"),
+            "{read}"
+        );
+    }
+    // A directory is no resource, and why is said.
+    let refused = peer
+        .request("resources/subscribe", &json!({"uri": uri("d")}))
+        .await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("-32002") && refused.contains("is a directory"),
+        "{refused}"
+    );
+}
+
+// req: D-02
+#[tokio::test]
+async fn d_02_a_stream_leaves_out_what_cannot_be_subscribed_to() {
+    let notes = notes();
+    let root = notes.root();
+    let (peer, _handle, _outside) = connect(notes, Revision::LATEST).await;
+    let uri = |name: &str| {
+        format!("file://{}", root.join(name).display())
+            .replace(' ', "%20")
+            .replace('ü', "%C3%BC")
+    };
+    let asked = [
+        uri("a.txt"),
+        uri("none.txt"),
+        uri("../secret.txt"),
+        uri("d"),
+    ];
+    let filter = json!({"notifications": {"resourceSubscriptions": asked}});
+    tokio::select! {
+        ended = peer.request("subscriptions/listen", &filter) => panic!("it has ended: {ended:?}"),
+        first = peer.caller().notification() => {
+            let first: Value = serde_json::from_slice(&first.unwrap()).unwrap();
+            assert_eq!(first["params"]["notifications"], json!({"resourceSubscriptions": [uri("a.txt")]}));
+        }
+    }
+}

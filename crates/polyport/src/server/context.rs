@@ -68,6 +68,12 @@ impl Cx {
         self.0.release(retry)
     }
 
+    /// Tells this client's session no updates of those resources that it has subscribed to and may not see any more, until the next call
+    /// of this says otherwise. A modern client has no session.
+    pub fn hide_updates(&self, is_hidden: impl Fn(&str) -> bool) {
+        self.0.hide_updates(is_hidden);
+    }
+
     /// Should this call end, because nobody waits for it any more or its time is over?
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel_reason().is_some()

@@ -239,7 +239,8 @@ pub trait ResourceSource: Send + Sync + 'static {
     /// The contents; none: the URI is not one of this source.
     fn read(&self, cx: Cx, uri: String) -> BoxFuture<Result<Option<Vec<ResourceContents>>, Fault>>;
 
-    /// Is there a resource of this URI to subscribe to? Defaults to no.
+    /// Is there a resource of this URI to subscribe to? Defaults to no. With [`Fault::not_found_because`] it is no in your own words, of a
+    /// URI that no other source has.
     ///
     /// Whoever says yes tells its changes to a [`ServerHandle`](crate::ServerHandle), and hears by a [`Watcher`](crate::Watcher) to
     /// which resources somebody is subscribed.

@@ -45,6 +45,8 @@ impl Facts {
                 match facts.may_subscribe(cx.clone(), &uri).await {
                     Ok(true) => known.push(uri),
                     Ok(false) => {}
+                    // Why it is not there would find no place in the answer.
+                    Err(fault) if fault.is_not_found() => {}
                     Err(fault) => return fault_outcome("subscriptions/listen", fault),
                 }
             }

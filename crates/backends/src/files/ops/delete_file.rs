@@ -50,10 +50,16 @@ pub fn delete_file(
         Some(_) => return Err(FilesError::Special { path: slot.shown() }),
     }
     let kept = Trash::open(&slot)?.take(&slot, limits, &pace)?;
+    let folder = slot.place().folder();
+    let (top, _, below) = folder.top();
     let place: Place<'_> = slot.place().at(&kept.path);
     Ok(DeleteFileResult {
         path: slot.shown(),
-        kept: place.shown(),
+        kept: if below.as_os_str().is_empty() {
+            place.shown()
+        } else {
+            top.join(&kept.path).display().to_string()
+        },
         entries: kept.extent.entries + kept.extent.links,
         size: kept.extent.bytes,
         emptied: kept.emptied,

@@ -45,7 +45,7 @@ pub fn list_allowed_directories(folders: &Folders) -> ListAllowedDirectoriesResu
         uri: uri::from_path(folder.path()),
     };
     let usage = match folders.iter().len() {
-        0 => super::super::FilesError::NoFolders.to_string(),
+        0 => folders.missing(".").to_string(),
         1 => "Paths are relative to the folder, absolute inside it, or file:// URIs.".into(),
         _ => "Paths start with the name of a folder, are absolute inside one, or are file:// URIs."
             .into(),

@@ -1,6 +1,12 @@
 //! Templates for file URIs, and completion of the path in them.
 
-use std::{ffi::OsStr, fmt::Write as _, ops::Bound, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
+    ops::Bound,
+    path::{Path, PathBuf},
+};
 
 use super::super::{
     FilesError, Folders, Kind,
@@ -59,18 +65,45 @@ pub fn complete(
     typed: &str,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Completion, FilesError> {
-    let pace = Pace::new(folders.limits(), cancelled);
-    let root = Place::roots(folders)
-        .into_iter()
-        .find(|root| template_of(&root.uri()) == uri_template);
+    complete_seen(folders, folders, uri_template, typed, cancelled)
+}
+
+/// The same for who sees only some of the folders, or parts of them: in the templates of what is served, with the ways to what it sees.
+pub(crate) fn complete_seen(
+    served: &Folders,
+    seen: &Folders,
+    uri_template: &str,
+    typed: &str,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Completion, FilesError> {
+    let pace = Pace::new(served.limits(), cancelled);
+    let root = served
+        .iter()
+        .find(|root| template_of(&uri::from_path(root.path())) == uri_template);
     let Some(root) = root.filter(|_| typed.len() <= LONGEST) else {
         return Ok(Completion::default());
     };
     let (directory, start) = typed.split_at(typed.rfind('/').map_or(0, |slash| slash + 1));
-    let Some(place) = below(&root, directory) else {
+    let start = uri::decode_typed(start);
+    let Some(path) = below(directory).map(|below| root.path().join(below)) else {
         return Ok(Completion::default());
     };
-    let start = uri::decode_typed(start);
+    let Some(place) = place_in(seen, &path) else {
+        let names = ways_down(seen, &path, &start);
+        let values: Vec<_> = names
+            .iter()
+            .map(|name| format!("{directory}{}/", escape(name)))
+            .collect();
+        let total = values.len();
+        return Ok(Completion {
+            values: values.into_iter().take(MOST).collect(),
+            total,
+        });
+    };
+    let is_shown = !names::has_ours(place.below()) && place.expect_shown().is_ok();
+    if !is_shown {
+        return Ok(Completion::default());
+    }
     let keep = |entry: &listing::Entry| is_wanted(&place, entry, &start);
     let listing = match listing::list(&place, Bound::Unbounded, MOST, &keep, &pace) {
         Ok(listing) => listing,
@@ -92,15 +125,37 @@ fn template_of(uri: &str) -> String {
     format!("{}/{{+path}}", uri.trim_end_matches('/'))
 }
 
-fn below<'a>(root: &Place<'a>, typed: &str) -> Option<Place<'a>> {
+/// A typed directory as a path below the folder.
+fn below(typed: &str) -> Option<PathBuf> {
     let Ok(Lexical::Relative(parts)) = lexical::parse(&uri::decode_typed(typed), Rules::HERE)
     else {
         return None;
     };
     let names = parts.into_iter().map(lexical::os_name);
-    let place = root.at(&names.collect::<Option<PathBuf>>()?);
-    let is_shown = !names::has_ours(place.below()) && place.expect_shown().is_ok();
-    is_shown.then_some(place)
+    names.collect()
+}
+
+/// The directory in what is seen; none where it lies above all of that, or beside it.
+fn place_in<'a>(seen: &'a Folders, path: &Path) -> Option<Place<'a>> {
+    let roots = Place::roots(seen).into_iter();
+    let places = roots.filter_map(|root| {
+        let below = path.strip_prefix(root.folder().path()).ok()?;
+        Some(root.at(below))
+    });
+    places.min_by_key(|place| place.below().iter().count())
+}
+
+/// The names in a directory that lead to what is seen.
+fn ways_down(seen: &Folders, path: &Path, start: &[u8]) -> BTreeSet<OsString> {
+    let ways = seen.iter().filter_map(|folder| {
+        let below = folder.path().strip_prefix(path).ok()?;
+        below.iter().next().map(OsStr::to_owned)
+    });
+    let is_wanted = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(start) && (start.starts_with(b".") || !name.starts_with(b"."))
+    };
+    ways.filter(is_wanted).collect()
 }
 
 fn is_wanted(place: &Place<'_>, entry: &listing::Entry, start: &[u8]) -> bool {

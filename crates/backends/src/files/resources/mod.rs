@@ -7,6 +7,7 @@ mod read;
 
 pub use complete::{Completion, Template, complete, templates};
 pub use list::{Page, Resource, list};
-pub use read::{Body, Contents, is_there, read};
+pub use read::{Body, Contents, check, read};
 
+pub(super) use complete::complete_seen;
 pub(super) use read::contents;

@@ -47,11 +47,13 @@ pub fn read(
     }
 }
 
-/// Can the resource `uri` be read now?
-pub fn is_there(folders: &Folders, uri: &str) -> bool {
-    Spot::of_uri(folders, uri)
-        .and_then(Spot::place)
-        .is_ok_and(|place| place.open_file().is_ok())
+/// Can the resource `uri` be read now? Else the error with which [`read`] would answer.
+pub fn check(folders: &Folders, uri: &str) -> Result<(), FilesError> {
+    let place = Spot::of_uri(folders, uri).and_then(Spot::place);
+    match place.and_then(|place| place.open_file().map(drop)) {
+        Err(FilesError::Missing { .. }) => Err(folders.missing(uri)),
+        checked => checked,
+    }
 }
 
 pub(in super::super) fn contents(

@@ -77,6 +77,8 @@ impl Views {
                 // An error, a time-out, no roots after all.
                 _ => self.ceiling.clone(),
             };
+            // What it had subscribed to and sees no more is not told, until it sees it again.
+            cx.hide_updates(|uri| uri.starts_with("file:") && !folders.covers(uri));
             *known = Some((changes, folders.clone()));
             return Ok(folders);
         }
