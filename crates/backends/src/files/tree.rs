@@ -227,9 +227,15 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn too_much(&self, what: &str) -> FilesError {
+        let has_parts = matches!(self.slot.entry(), Ok(Some(entry)) if entry.is_dir());
+        let remedy = if has_parts {
+            "take one part of it after another."
+        } else {
+            "it is left to whoever owns the folder."
+        };
         FilesError::TooMuch {
             path: self.slot.shown(),
-            problem: format!("{what}. Nothing was changed: take one part of it after another."),
+            problem: format!("{what}. Nothing was changed: {remedy}"),
         }
     }
 }
