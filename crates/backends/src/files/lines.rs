@@ -1,6 +1,6 @@
 //! A file as a stream of text: bounded chunks, byte order mark skipped, lines numbered. Asks the pace at each chunk.
 
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 
 use cap_std::fs::File;
 
@@ -24,6 +24,8 @@ pub(crate) struct Source<'a> {
     /// Length of the line piece handed out last, to be consumed at the next call.
     handed: usize,
     newlines: u64,
+    /// Bytes of the file up to what comes next.
+    passed: u64,
     ends_open: bool,
     has_bom: bool,
 }
@@ -33,6 +35,8 @@ pub(crate) struct Line<'s> {
     /// Counted from 1.
     pub(crate) number: u64,
     pub(crate) bytes: &'s [u8],
+    /// Bytes of the file up to its end; none for a piece that has no end of a line.
+    pub(crate) end: Option<u64>,
 }
 
 impl<'a> Source<'a> {
@@ -51,6 +55,7 @@ impl<'a> Source<'a> {
             scanned: 0,
             handed: 0,
             newlines: 0,
+            passed: 0,
             ends_open: false,
             has_bom: false,
         };
@@ -60,8 +65,34 @@ impl<'a> Source<'a> {
             found,
         })?;
         source.start += bom;
+        source.passed = bom as u64;
         source.has_bom = bom > 0;
         Ok(source)
+    }
+
+    /// Goes on behind a line that ends at this byte. False: no line ends there, and nothing has changed.
+    pub(crate) fn skip_to(&mut self, line: u64, end: u64) -> Result<bool, FilesError> {
+        let metadata = self.file.metadata();
+        let length = metadata.map_err(|error| self.place.fault(error))?.len();
+        let Some(last) = end.checked_sub(1).filter(|last| *last < length) else {
+            return Ok(false);
+        };
+        let mut byte = [0];
+        let here = self.file.stream_position();
+        let here = here.map_err(|error| self.place.fault(error))?;
+        let read = self
+            .file
+            .seek(SeekFrom::Start(last))
+            .and_then(|_| self.file.read(&mut byte));
+        if read.map_err(|error| self.place.fault(error))? == 0 || byte != *b"\n" {
+            let back = self.file.seek(SeekFrom::Start(here));
+            back.map_err(|error| self.place.fault(error))?;
+            return Ok(false);
+        }
+        self.buffer.clear();
+        (self.start, self.scanned, self.handed) = (0, 0, 0);
+        (self.newlines, self.passed, self.ends_open) = (line, end, false);
+        Ok(true)
     }
 
     /// Whether a byte order mark was left out.
@@ -96,6 +127,7 @@ impl<'a> Source<'a> {
             self.ends_open = *last != b'\n';
         }
         self.start += length;
+        self.passed += length as u64;
         self.scanned = self.scanned.saturating_sub(length);
     }
 
@@ -146,12 +178,16 @@ impl<'a> Source<'a> {
             return Ok(None);
         }
         let bytes = &self.peek()[..self.handed];
+        let end = bytes
+            .ends_with(b"\n")
+            .then(|| self.passed + bytes.len() as u64);
         let bytes = bytes
             .strip_suffix(b"\n")
             .map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
         Ok(Some(Line {
             number: self.line(),
             bytes,
+            end,
         }))
     }
 }

@@ -274,3 +274,86 @@ fn ten_megabytes_are_searched_to_the_end() {
         "big.txt\n  600001: needle\n"
     );
 }
+
+// req: D-23
+#[test]
+fn d_23_a_file_that_takes_longer_than_one_call_is_searched_to_its_end() {
+    use std::fmt::Write as _;
+    let (mut text, mut want) = (String::new(), Vec::new());
+    for line in 1..=120_000_u64 {
+        let found = line % 10_000 == 1;
+        want.extend(found.then_some(line));
+        let _ = writeln!(text, "{} {line}", if found { "needle" } else { "straw" });
+    }
+    let mut notes = fixture(&[
+        ("a.txt", "needle\n"),
+        ("big.txt", &*text),
+        ("c.txt", "needle\n"),
+    ]);
+    let mut time = Duration::from_millis(4);
+    let (mut after, mut found, mut stops) = (None::<String>, Vec::new(), 0);
+    loop {
+        notes = notes.limited(Limits {
+            time,
+            ..Limits::default()
+        });
+        let mut args = json!({ "pattern": "needle" });
+        if let Some(after) = &after {
+            args["after"] = after.clone().into();
+        }
+        let answer = notes.json("search_contents", args);
+        for file in answer["files"].as_array().unwrap() {
+            let lines = file["lines"].as_array().unwrap().iter();
+            found.extend(lines.map(|line| (file["path"].clone(), line["line"].as_u64().unwrap())));
+        }
+        let said = answer["notes"].to_string();
+        if !said.contains("Stopped after") {
+            break;
+        }
+        stops += 1;
+        match said.split_once("after=\\\"") {
+            Some((_, rest)) => after = Some(rest.split_once("\\\"").unwrap().0.to_owned()),
+            // Nothing was looked at in that time on this machine.
+            None => time *= 2,
+        }
+    }
+    let of_big = want.iter().map(|line| (json!("big.txt"), *line));
+    let mut want: Vec<_> = of_big.collect();
+    want.insert(0, (json!("a.txt"), 1));
+    want.push((json!("c.txt"), 1));
+    assert_eq!(found, want);
+    assert!(stops > 0, "there was nothing to go on with");
+}
+
+#[test]
+fn a_search_goes_on_behind_a_line_wherever_that_is_now() {
+    let notes = fixture(&[("a.txt", "\u{feff}x 1\nx 2\r\nx 3\nx 4")]);
+    let lines = |after: &str| {
+        let answer = notes.json("search_contents", json!({ "pattern": "x", "after": after }));
+        let files = answer["files"].as_array().unwrap();
+        let lines = files
+            .iter()
+            .flat_map(|file| file["lines"].as_array().unwrap());
+        lines
+            .map(|line| line["text"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (after, want) in [
+        ("a.txt:2", &["x 3", "x 4"][..]),
+        // Where that line ends: after the mark, two lines and their ends.
+        ("a.txt:2@12", &["x 3", "x 4"]),
+        // Where no line ends it is looked for.
+        ("a.txt:2@13", &["x 3", "x 4"]),
+        ("a.txt:2@0", &["x 3", "x 4"]),
+        ("a.txt:2@1000000", &["x 3", "x 4"]),
+        ("a.txt:2@18446744073709551615", &["x 3", "x 4"]),
+        ("a.txt:0", &["x 1", "x 2", "x 3", "x 4"]),
+        ("a.txt:4", &[]),
+    ] {
+        assert_eq!(lines(after), want, "{after}");
+    }
+    for after in ["a.txt:2@", "a.txt:@12", "a.txt:2@x", "a.txt:2@1@2"] {
+        let error = notes.error("search_contents", json!({ "pattern": "x", "after": after }));
+        assert!(error.to_string().contains("`after`"), "{after}: {error}");
+    }
+}

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::{
-    grep::{End, Grep},
+    grep::{End, Grep, Mark},
     pattern::Matcher,
 };
 use super::{
@@ -142,9 +142,9 @@ pub fn search_contents(
         .transpose()?;
     let mut end = End::Open;
     let mut position = None;
-    if let Some((place, line)) = resumed {
+    if let Some((place, mark)) = resumed {
         position = Some((place.index(), place.below().to_owned()));
-        end = grep.search(&place, line)?;
+        end = grep.search(&place, mark)?;
     }
     let mut walk = Walk::new(folders, spot, &filter, position, &pace);
     while end == End::Open {
@@ -156,11 +156,13 @@ pub fn search_contents(
                 .as_ref()
                 .is_none_or(|glob| glob.matches(&found.from_start, Kind::File));
         if is_wanted {
-            end = grep.search(&found.place, 0)?;
+            end = grep.search(&found.place, Mark::default())?;
         }
     }
-    let mut result = grep.finish(end);
     let tally = walk.tally();
+    let sent = args.after.as_deref();
+    let to_go_on = grep.to_go_on(sent);
+    let mut result = grep.finish(end, sent);
     if result.files.is_empty() && end == End::Open {
         result.notes.insert(
             0,
@@ -168,6 +170,9 @@ pub fn search_contents(
         );
     }
     result.notes.extend(tally.notes(limits));
+    if let Some(after) = to_go_on.filter(|_| end == End::Open && tally.stopped.is_some()) {
+        result.notes.push(format!("Or go on with after={after}."));
+    }
     Ok(result)
 }
 
@@ -189,18 +194,18 @@ fn resume<'a>(
     folders: &'a Folders,
     spot: &Spot<'a>,
     after: &str,
-) -> Result<(Place<'a>, u64), FilesError> {
+) -> Result<(Place<'a>, Mark), FilesError> {
     let refused =
         || FilesError::invalid("after", "send the `path:line` that the cut answer named.");
     let (path, line) = after.rsplit_once(':').ok_or_else(refused)?;
-    let line = line.parse().map_err(|_| refused())?;
+    let mark = Mark::parse(line).ok_or_else(refused)?;
     position_after(folders, spot, Some(path))?;
     let place = Spot::of_path(folders, path)?.place()?;
     // A file that is gone is no fault: the search goes on behind its place.
     if place.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(refused());
     }
-    Ok((place, line))
+    Ok((place, mark))
 }
 
 fn nothing_matched(args: &SearchContents, searched: usize, skipped: usize) -> String {

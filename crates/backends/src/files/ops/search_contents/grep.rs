@@ -1,6 +1,7 @@
 //! The search in one file after another, with the bounds they share. Not which files are searched.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use super::{
     super::super::{FilesError, Limits, lines::Source, pace::Pace, place::Place, show, text},
@@ -39,6 +40,34 @@ pub(super) struct Grep<'a> {
     unread: usize,
     /// The file and number of the last matching line.
     last: Option<(String, u64)>,
+    /// The last file that was looked into, and how far.
+    reached: Option<(String, Mark)>,
+}
+
+/// A line, and where in the file it ends, as far as that is known: from there a search goes on without reading all before it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Mark {
+    line: u64,
+    end: Option<u64>,
+}
+
+impl Mark {
+    /// As it stands behind the path: a line, or a line and a byte.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (line, end) = match text.split_once('@') {
+            Some((line, end)) => (line, Some(end.parse().ok()?)),
+            None => (text, None),
+        };
+        let line = line.parse().ok()?;
+        Some(Self { line, end })
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.line)?;
+        self.end.map_or(Ok(()), |end| write!(f, "@{end}"))
+    }
 }
 
 impl<'a> Grep<'a> {
@@ -62,18 +91,25 @@ impl<'a> Grep<'a> {
             binary: 0,
             unread: 0,
             last: None,
+            reached: None,
         }
     }
 
-    /// Searches one file behind line `after`.
-    pub(super) fn search(&mut self, place: &Place<'_>, after: u64) -> Result<End, FilesError> {
+    /// Searches one file behind the line `after`.
+    pub(super) fn search(&mut self, place: &Place<'_>, after: Mark) -> Result<End, FilesError> {
         let mut hits = Hits {
             lines: Vec::new(),
             before: VecDeque::new(),
             following: 0,
             last: 0,
+            mark: after,
         };
         let end = self.lines_of(place, after, &mut hits);
+        let is_late = matches!(end, Err(FilesError::TimeUp { .. }));
+        // A file in which nothing was read is not reached: the search goes on behind the one before it.
+        if !is_late || hits.mark != after {
+            self.reached = Some((place.shown(), hits.mark));
+        }
         if hits.lines.iter().any(|line| line.matched) {
             self.files.push(FileMatches {
                 path: place.shown(),
@@ -95,7 +131,14 @@ impl<'a> Grep<'a> {
         Ok(End::Open)
     }
 
-    pub(super) fn finish(self, end: End) -> SearchContentsResult {
+    /// What to send as `after` to go on where the time ended; none where that would be the same again.
+    pub(super) fn to_go_on(&self, sent: Option<&str>) -> Option<String> {
+        let (path, mark) = self.reached.as_ref()?;
+        let after = format!("{path}:{mark}");
+        (sent != Some(&*after)).then(|| show::quoted_whole(&after))
+    }
+
+    pub(super) fn finish(self, end: End, sent: Option<&str>) -> SearchContentsResult {
         let mut notes = Vec::new();
         match (end, &self.last) {
             (End::Full, Some((path, line))) => {
@@ -104,10 +147,16 @@ impl<'a> Grep<'a> {
                     "There are more matches: go on with after={after}, or narrow `path` or `glob`."
                 ));
             }
-            (End::Time, _) => notes.push(format!(
-                "Stopped after {} s, before everything was searched: narrow `path` or `glob`.",
-                self.limits.time.as_secs()
-            )),
+            (End::Time, _) => {
+                let seconds = self.limits.time.as_secs();
+                let go_on = self
+                    .to_go_on(sent)
+                    .map(|after| format!("go on with after={after}, or "));
+                notes.push(format!(
+                    "Stopped after {seconds} s, before everything was searched: {}narrow `path` or `glob`.",
+                    go_on.unwrap_or_default()
+                ));
+            }
             _ => {}
         }
         if self.binary > 0 {
@@ -137,11 +186,15 @@ impl<'a> Grep<'a> {
     fn lines_of(
         &mut self,
         place: &Place<'_>,
-        after: u64,
+        after: Mark,
         hits: &mut Hits,
     ) -> Result<End, FilesError> {
         let (file, _) = place.open_file()?;
         let mut source = Source::open(place, file, self.pace)?;
+        if let Some(end) = after.end {
+            // Where no line ends, the file is another one, and its lines are counted.
+            source.skip_to(after.line, end)?;
+        }
         while let Some(line) = source.next_line()? {
             if line.bytes.contains(&0) {
                 let found = text::bad_byte(0, Some(line.number));
@@ -150,17 +203,23 @@ impl<'a> Grep<'a> {
                     found,
                 });
             }
-            if line.number <= after {
+            if line.number <= after.line {
                 continue;
             }
+            let mark = line.end.map(|end| Mark {
+                line: line.number,
+                end: Some(end),
+            });
             let Some(found) = self
                 .matcher
                 .find(line.bytes, self.pace, &|| place.shown())?
             else {
                 hits.pass(line.number, line.bytes, self);
+                hits.mark = mark.unwrap_or(hits.mark);
                 continue;
             };
             if hits.is_last_match(line.number) {
+                hits.mark = mark.unwrap_or(hits.mark);
                 continue;
             }
             let shown = clip(line.bytes, found, self.limits.match_line);
@@ -179,6 +238,7 @@ impl<'a> Grep<'a> {
             self.bytes += path;
             self.last = Some((place.shown(), line.number));
             hits.add_match(line.number, shown, self);
+            hits.mark = mark.unwrap_or(hits.mark);
         }
         Ok(End::Open)
     }
@@ -193,6 +253,8 @@ struct Hits {
     following: usize,
     /// The last line that matched.
     last: u64,
+    /// The last line that was looked at to its end.
+    mark: Mark,
 }
 
 impl Hits {
