@@ -1,6 +1,8 @@
 //! What in a text is most like a piece that is not in it, so that whoever sent the piece sees where it differs.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+
+use similar::{Algorithm, DiffOp};
 
 use super::super::show;
 
@@ -13,10 +15,13 @@ const COMPARED: usize = 200;
 /// Starts whose following lines are compared.
 const STARTS: usize = 1_000;
 
+/// Lines that are compared letter by letter.
+const CHOSEN: usize = 64;
+
 /// Characters of a line that count for likeness.
 const COUNTED: usize = 200;
 
-/// Shared pairs of letters, in percent, from which on two lines are alike.
+/// Shared pairs of letters, each counted once, in percent, from which on two lines are alike.
 const ALIKE: usize = 50;
 
 /// The nearest place.
@@ -93,16 +98,18 @@ fn longest_fit<'a>(lines: &[&'a str], wanted: &[&'a str]) -> Option<Nearest<'a>>
     })
 }
 
+/// The line with most pairs of letters in common; among the best by that, the one from which it is the shortest way to the wanted one.
 fn most_alike<'a>(lines: &[&'a str], wanted: &'a str) -> Option<Nearest<'a>> {
     let pairs = pairs(wanted);
-    let mut best: Option<(usize, usize)> = None;
-    for (at, line) in lines.iter().enumerate() {
-        let likeness = likeness(&pairs, line);
-        if likeness >= ALIKE && best.is_none_or(|(_, most)| likeness > most) {
-            best = Some((at, likeness));
-        }
-    }
-    let (at, _) = best?;
+    let measured = lines.iter().enumerate();
+    let mut alike: Vec<_> = measured
+        .filter_map(|(at, line)| Some((Reverse(likeness(&pairs, line)?), at)))
+        .collect();
+    alike.sort_unstable();
+    alike.truncate(CHOSEN);
+    let wanted_letters: Vec<_> = letters(wanted).collect();
+    let chosen = alike.into_iter().map(|(_, at)| at);
+    let at = chosen.max_by_key(|at| (in_common(&wanted_letters, lines[*at]), Reverse(*at)))?;
     Some(Nearest {
         line: at + 1,
         says: lines[at],
@@ -111,21 +118,54 @@ fn most_alike<'a>(lines: &[&'a str], wanted: &'a str) -> Option<Nearest<'a>> {
     })
 }
 
-fn pairs(line: &str) -> HashSet<(char, char)> {
-    let letters = || line.trim().chars().take(COUNTED);
-    letters().zip(letters().skip(1)).collect()
+fn letters(line: &str) -> impl Iterator<Item = char> {
+    line.trim().chars().take(COUNTED)
 }
 
-/// Sørensen's coefficient of the two sets of pairs, in percent.
-fn likeness(wanted: &HashSet<(char, char)>, line: &str) -> usize {
-    // A line much longer or shorter cannot be alike, and is not worth a set.
+/// All pairs of neighbouring letters, in order.
+fn pairs(line: &str) -> Vec<(char, char)> {
+    let mut pairs: Vec<_> = letters(line).zip(letters(line).skip(1)).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// Pairs in common in a thousand, each as often as both have it (Sørensen's coefficient); none where the two are not alike at all, with
+/// each pair counted once.
+fn likeness(wanted: &[(char, char)], line: &str) -> Option<usize> {
+    // A line much longer or shorter cannot be alike, and is not worth the pairs.
     let length = line.trim().len().min(COUNTED);
     if length > 4 * (wanted.len() + 4) || 4 * (length + 4) < wanted.len() {
-        return 0;
+        return None;
     }
     let pairs = pairs(line);
-    let shared = pairs.intersection(wanted).count();
-    200 * shared / (pairs.len() + wanted.len()).max(1)
+    let (mut ours, mut theirs) = (pairs.as_slice(), wanted);
+    let (mut shared, mut kinds, mut shared_kinds) = (0, 0, 0);
+    while let Some(next) = ours
+        .first()
+        .min(theirs.first())
+        .or(ours.first())
+        .or(theirs.first())
+    {
+        let count = |pairs: &[(char, char)]| pairs.iter().take_while(|pair| *pair == next).count();
+        let (here, there) = (count(ours), count(theirs));
+        shared += here.min(there);
+        kinds += usize::from(here > 0) + usize::from(there > 0);
+        shared_kinds += usize::from(here > 0 && there > 0);
+        (ours, theirs) = (&ours[here..], &theirs[there..]);
+    }
+    let is_alike = 200 * shared_kinds / kinds.max(1) >= ALIKE;
+    is_alike.then(|| 2_000 * shared / (pairs.len() + wanted.len()).max(1))
+}
+
+/// Letters of both in the same order, in a thousand of all.
+fn in_common(wanted: &[char], line: &str) -> usize {
+    let line: Vec<_> = letters(line).collect();
+    let steps = similar::capture_diff_slices(Algorithm::Myers, wanted, &line);
+    let same = steps.iter().map(|step| match step {
+        DiffOp::Equal { len, .. } => *len,
+        _ => 0,
+    });
+    2_000 * same.sum::<usize>() / (wanted.len() + line.len()).max(1)
 }
 
 #[cfg(test)]
@@ -178,5 +218,28 @@ mod tests {
             assert_eq!(find(body, piece), None, "{piece:?}");
         }
         assert_eq!(find("", "x"), None);
+    }
+
+    #[test]
+    fn among_many_that_are_alike_it_is_the_nearest() {
+        let word = |line: usize| ["a", "b", "c", "d", "e", "f"][line % 6].repeat(6);
+        for count in [100, 1_000, 5_000, 20_000] {
+            let body: String = (0..count)
+                .map(|n| format!("line {n} {}\n", word(n)))
+                .collect();
+            for at in [0, 1, 12, count / 3, count - 1] {
+                let piece = format!("line {at} zzzzzz");
+                let nearest = find(&body, &piece).expect("one is alike");
+                assert_eq!(nearest.line, at + 1, "{count} {piece}: {}", nearest.says);
+            }
+        }
+        // The same letters in another order are not nearer than one letter that is another.
+        let body = "abcabc xyzxyz\nxyzxyz abcabc\nxyzxyz abcabd\n";
+        assert_eq!(find(body, "xyzxyz abcabe").map(|it| it.line), Some(2));
+        // Of several that are equally near it is the first.
+        assert_eq!(
+            find("value = 1\nvalue = 2\n", "value = 3").map(|it| it.line),
+            Some(1)
+        );
     }
 }
