@@ -3,18 +3,20 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use polyport_model::{Level, SubscriptionFilter};
 use polyport_proto::{Blame, Limits, Remembered};
 use polyport_wire::{Raw, write};
 use tokio::sync::Notify;
 
+mod interest;
 mod logs;
 pub(crate) mod visits;
 
+use interest::Interest;
+pub use interest::Watcher;
 use logs::Logs;
 use visits::Visits;
 
@@ -22,19 +24,6 @@ use visits::Visits;
 pub trait Alert: Send + Sync + 'static {
     /// There is something to take.
     fn alert(&self);
-}
-
-/// Hears which resources somebody is subscribed to, and whether anybody wants the changes of their list.
-pub trait Watcher: Send + Sync + 'static {
-    /// The first subscription to this resource has begun (`true`), or the last has ended (`false`). It must not block, nor use the
-    /// bus itself.
-    fn watch(&self, uri: &str, on: bool);
-
-    /// The first who wants to hear of changes of the list of resources has come (`true`), or the last has gone (`false`). The same
-    /// rules; nothing is done unless it is written.
-    fn watch_list(&self, on: bool) {
-        let _ = on;
-    }
 }
 
 /// A server's changes. Cheap to clone; clones are one bus.
@@ -45,11 +34,7 @@ pub struct Bus(Arc<Inner>);
 struct Inner {
     next: AtomicU64,
     listeners: Mutex<HashMap<u64, Weak<Listener>>>,
-    /// How many listeners are subscribed to each resource. Held while the watcher is told, so that it hears in order.
-    interest: Mutex<HashMap<String, usize>>,
-    /// How many listeners want the changes of the list of resources. Held in the same way.
-    list_interest: Mutex<usize>,
-    watcher: OnceLock<Arc<dyn Watcher>>,
+    interest: Interest,
     dropped_logs: AtomicU64,
 }
 
@@ -61,7 +46,7 @@ impl Bus {
 
     /// Tells this watcher which resources are subscribed to. There can be one; false: there is one already.
     pub fn set_watcher(&self, watcher: Arc<dyn Watcher>) -> bool {
-        self.0.watcher.set(watcher).is_ok()
+        self.0.interest.set_watcher(watcher)
     }
 
     /// The list of tools has changed.
@@ -85,7 +70,7 @@ impl Bus {
 
     /// A resource has changed.
     pub fn updated(&self, uri: &str) {
-        if !lock(&self.0.interest).contains_key(uri) {
+        if !self.0.interest.has(uri) {
             return;
         }
         self.tell(|state| {
@@ -130,7 +115,7 @@ impl Bus {
 
     /// How many resources somebody is subscribed to.
     pub fn watched(&self) -> usize {
-        lock(&self.0.interest).len()
+        self.0.interest.len()
     }
 
     /// A legacy session listens: to all list changes, to what it subscribes to, to logs of its level.
@@ -205,7 +190,7 @@ impl Bus {
         });
         lock(&self.0.listeners).insert(id, Arc::downgrade(&listener));
         if lock(&listener.state).wants.resources {
-            self.interested_in_list(true);
+            self.0.interest.in_list(true);
         }
         listener
     }
@@ -236,43 +221,6 @@ impl Bus {
             if new && let Some(alert) = listener.alert.upgrade() {
                 alert.alert();
             }
-        }
-    }
-
-    fn interested(&self, uri: &str, on: bool) {
-        let mut interest = lock(&self.0.interest);
-        let count = interest.entry(uri.to_owned()).or_default();
-        if on {
-            *count += 1;
-        } else {
-            *count = count.saturating_sub(1);
-        }
-        let (first, last) = (on && *count == 1, *count == 0);
-        if last {
-            interest.remove(uri);
-        }
-        if first || last {
-            self.tell_watcher(|watcher| watcher.watch(uri, on));
-        }
-    }
-
-    fn interested_in_list(&self, on: bool) {
-        let mut count = lock(&self.0.list_interest);
-        *count = if on {
-            *count + 1
-        } else {
-            count.saturating_sub(1)
-        };
-        if *count == usize::from(on) {
-            self.tell_watcher(|watcher| watcher.watch_list(on));
-        }
-    }
-
-    fn tell_watcher(&self, tell: impl FnOnce(&dyn Watcher)) {
-        if let Some(watcher) = self.0.watcher.get()
-            && catch_unwind(AssertUnwindSafe(|| tell(&**watcher))).is_err()
-        {
-            tracing::error!("the watcher of subscriptions panicked");
         }
     }
 }
@@ -342,7 +290,7 @@ impl Listener {
         }
         state.wants.uris.insert(uri.to_owned());
         // Under the lock, so that the end of this wish is not told before its beginning.
-        self.bus.interested(uri, true);
+        self.bus.0.interest.in_one(uri, true);
         Ok(())
     }
 
@@ -352,7 +300,7 @@ impl Listener {
         state.pending.updated.retain(|waiting| waiting != uri);
         state.hidden.remove(uri);
         if state.wants.uris.remove(uri) {
-            self.bus.interested(uri, false);
+            self.bus.0.interest.in_one(uri, false);
         }
     }
 
@@ -444,10 +392,10 @@ impl Drop for Listener {
         }
         let wants = std::mem::take(&mut lock(&self.state).wants);
         for uri in wants.uris {
-            self.bus.interested(&uri, false);
+            self.bus.0.interest.in_one(&uri, false);
         }
         if wants.resources {
-            self.bus.interested_in_list(false);
+            self.bus.0.interest.in_list(false);
         }
     }
 }

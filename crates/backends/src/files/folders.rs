@@ -4,7 +4,10 @@ use std::{
     collections::HashSet,
     fmt, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use cap_std::{ambient_authority, fs::Dir};
@@ -49,6 +52,8 @@ pub struct Folder {
     dir: Dir,
     /// The served folder in which it is, where roots of a client narrow that.
     top: Option<Top>,
+    /// That another one is at its path was said.
+    is_warned: AtomicBool,
 }
 
 /// A served folder above what is left of it.
@@ -82,19 +87,45 @@ impl Folder {
         }
     }
 
-    /// Whether it was removed from the disk. (One that was only moved goes on where it is now.)
+    /// Whether it was removed from the disk. (One that was only moved goes on where it is now, and the log says so.)
     pub(crate) fn is_gone(&self) -> bool {
+        let is_elsewhere = self.is_elsewhere();
+        // Some disks count no names at all, so that its path has a say too.
+        let is_gone = is_elsewhere && self.has_no_name();
+        let is_moved = is_elsewhere && !is_gone;
+        if self.is_warned.swap(is_moved, Ordering::Relaxed) != is_moved && is_moved {
+            tracing::warn!(
+                path = %self.path.display(),
+                "a served folder was moved: what is served is still that one, wherever it is now, and not what is at its path; start \
+                 anew to serve that"
+            );
+        }
+        is_gone
+    }
+
+    /// Whether something else, or nothing, is at its path.
+    fn is_elsewhere(&self) -> bool {
         #[cfg(unix)]
         {
             use cap_std::fs::MetadataExt as _;
             use std::os::unix::fs::MetadataExt as _;
-            let Ok(own) = self.dir.dir_metadata() else {
-                return false;
-            };
-            // Some disks count no names at all, so that its path has a say too.
-            own.nlink() == 0
-                && !std::fs::metadata(&self.path)
+            let own = self.dir.dir_metadata();
+            own.is_ok_and(|own| {
+                !std::fs::metadata(&self.path)
                     .is_ok_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino()))
+            })
+        }
+        #[cfg(not(unix))]
+        {
+            false
+        }
+    }
+
+    fn has_no_name(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::MetadataExt as _;
+            self.dir.dir_metadata().is_ok_and(|own| own.nlink() == 0)
         }
         #[cfg(not(unix))]
         {
@@ -130,6 +161,7 @@ impl Folder {
             prefixes,
             dir,
             top: None,
+            is_warned: AtomicBool::new(false),
         })
     }
 
@@ -160,6 +192,7 @@ impl Folder {
             prefixes,
             dir,
             top: Some(top),
+            is_warned: AtomicBool::new(false),
         })
     }
 
@@ -376,4 +409,34 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|character| {
             super::show::is_visible(character) && !"/\\:\u{fffd}".contains(character)
         })
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_moved_is_served_where_it_is_and_known_to_be_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let (here, there) = (dir.path().join("here"), dir.path().join("there"));
+        std::fs::create_dir(&here).unwrap();
+        let folders = Folders::open([&here]).unwrap();
+        let folder = folders.folder(0);
+        let state = || (folder.is_gone(), folder.is_warned.load(Ordering::Relaxed));
+        assert_eq!(state(), (false, false));
+        std::fs::rename(&here, &there).unwrap();
+        assert_eq!(state(), (false, true), "nothing is at its path");
+        std::fs::create_dir(&here).unwrap();
+        std::fs::write(there.join("a.txt"), "old").unwrap();
+        assert_eq!(state(), (false, true), "another one is at its path");
+        assert_eq!(folder.dir().read_to_string("a.txt").unwrap(), "old");
+        std::fs::remove_dir(&here).unwrap();
+        std::fs::rename(&there, &here).unwrap();
+        assert_eq!(state(), (false, false), "it is back");
+        std::fs::remove_dir_all(&here).unwrap();
+        assert_eq!(state(), (true, false), "it is gone");
+        std::fs::create_dir(&here).unwrap();
+        assert!(folder.is_gone(), "a new one at its path is another one");
+    }
 }

@@ -1,4 +1,4 @@
-//! Cancelling and the time limit, in every operation.
+//! Cancelling, the time limit, and what is too much by itself, in every operation.
 
 use std::{cell::Cell, time::Duration};
 
@@ -216,4 +216,59 @@ fn answers_of_long_names_are_cut_and_go_on() {
         }
     }
     assert_eq!(met, names.len());
+}
+
+// req: D-38
+#[test]
+fn d_38_what_is_too_much_by_itself_is_refused_with_what_can_be_done() {
+    let limits = Limits {
+        trash_bytes: 20_000,
+        copy_bytes: 20_000,
+        ..Limits::default()
+    };
+    let large = "x".repeat(20_001);
+    let notes = fixture(&[
+        ("large.txt", &*large),
+        ("sub/large.txt", &*large),
+        ("sub/small.txt", "1"),
+    ])
+    .limited(limits);
+    let before = notes.inside();
+    for (tool, path, want) in [
+        (
+            "delete_file",
+            "large.txt",
+            "holds more than 20.0 kB. Nothing was changed: it is left to whoever owns the folder.",
+        ),
+        (
+            "delete_file",
+            "sub/large.txt",
+            "it is left to whoever owns the folder.",
+        ),
+        (
+            "delete_file",
+            "sub",
+            "holds more than 20.0 kB. Nothing was changed: take one part of it after another.",
+        ),
+        (
+            "copy_file",
+            "large.txt",
+            "it is left to whoever owns the folder.",
+        ),
+        ("copy_file", "sub", "take one part of it after another."),
+    ] {
+        let args = match tool {
+            "delete_file" => json!({ "path": path }),
+            _ => json!({ "source": path, "destination": "copy" }),
+        };
+        let said = notes.text(tool, args);
+        assert!(said.contains(want), "{tool} {path}: {said}");
+        assert_eq!(notes.inside(), before, "{tool} {path}");
+    }
+    // Part by part, as it was said.
+    assert!(
+        notes
+            .text("delete_file", json!({ "path": "sub/small.txt" }))
+            .starts_with("Deleted")
+    );
 }

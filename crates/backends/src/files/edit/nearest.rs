@@ -143,8 +143,8 @@ fn likeness(wanted: &[(char, char)], line: &str) -> Option<usize> {
     while let Some(next) = ours
         .first()
         .min(theirs.first())
-        .or(ours.first())
-        .or(theirs.first())
+        .or_else(|| ours.first())
+        .or_else(|| theirs.first())
     {
         let count = |pairs: &[(char, char)]| pairs.iter().take_while(|pair| *pair == next).count();
         let (here, there) = (count(ours), count(theirs));
