@@ -59,6 +59,7 @@ pub mod ask;
 pub mod client;
 mod closing;
 pub mod cursor;
+mod decode;
 mod error;
 pub mod handles;
 pub mod http;

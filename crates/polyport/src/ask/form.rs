@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::AskError;
+use crate::decode::decode;
 use crate::schema::Validator;
 
 /// Keywords that a field of a form may have, by its type.
@@ -235,7 +236,7 @@ pub(crate) fn read<T: DeserializeOwned>(form: &Value, content: &Raw) -> Result<T
     validator
         .check(content.as_str())
         .map_err(AskError::unreadable)?;
-    content.decode().map_err(AskError::unreadable)
+    decode(content.as_str()).map_err(AskError::unreadable)
 }
 
 #[cfg(test)]

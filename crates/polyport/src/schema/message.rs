@@ -41,7 +41,7 @@ pub(super) fn invalid<'i>(
 
 /// Blames a property without saying more.
 pub(super) fn too_large(property: &str) -> Invalid {
-    let pointer = format!("/{}", property.replace('~', "~0").replace('/', "~1"));
+    let pointer = pointer_step(property);
     let message = "does not fit the input schema, and is too large to say where".to_owned();
     Invalid {
         violations: vec![Violation {
@@ -51,6 +51,11 @@ pub(super) fn too_large(property: &str) -> Invalid {
         more: false,
         undecided: false,
     }
+}
+
+/// A name as one more step of a JSON pointer.
+pub(crate) fn pointer_step(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Words an error in a schema, found against the rules for schemas.
@@ -257,7 +262,7 @@ fn common_tag<'e>(branches: &[&'e Branch]) -> Option<(&'e ValidationError<'stati
 pub(super) const MAX_VIOLATIONS: usize = 5;
 
 /// Characters kept of a pointer.
-pub(super) const MAX_POINTER: usize = 200;
+pub(crate) const MAX_POINTER: usize = 200;
 
 /// Allowed forms described in one sentence.
 const MAX_FORMS: usize = 4;

@@ -25,8 +25,10 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use fast::Program;
+pub(crate) use message::{MAX_POINTER, pointer_step};
 use slow::Slow;
 pub use tool::{close, output_schema, tool_schema};
+pub(crate) use words::{MAX_SHOWN, cut};
 
 /// A JSON Schema, ready to check arguments. Cloning shares it.
 ///

@@ -83,7 +83,7 @@ impl io::Write for Head {
     }
 }
 
-pub(super) fn cut(text: &str, max: usize) -> String {
+pub(crate) fn cut(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -91,7 +91,7 @@ pub(super) fn cut(text: &str, max: usize) -> String {
 }
 
 /// Characters shown of a value or a name.
-pub(super) const MAX_SHOWN: usize = 80;
+pub(crate) const MAX_SHOWN: usize = 80;
 
 /// Characters shown of a list or a pattern.
 pub(super) const MAX_LIST: usize = 300;

@@ -20,6 +20,7 @@ use super::Facts;
 use super::complete::Completer;
 use super::context::Cx;
 use super::reply::{content_block, fault_outcome, meta};
+use crate::decode::decode;
 use crate::error::Fault;
 
 type Run = Box<dyn Fn(Arc<Facts>, Cx, Params) -> BoxFuture<Outcome> + Send + Sync>;
@@ -115,7 +116,7 @@ impl Prompt {
         };
         let run: Run = Box::new(move |facts: Arc<Facts>, cx: Cx, params: Params| {
             let profile = cx.revision().profile();
-            match decode::<A>(&params, &required).map(|arguments| function(cx, arguments)) {
+            match decoded::<A>(&params, &required).map(|arguments| function(cx, arguments)) {
                 Ok(future) => Box::pin(async move {
                     match future.await {
                         Ok(reply) => Outcome::Complete(render(&reply.into(), profile, &facts.info)),
@@ -210,15 +211,28 @@ fn can_be_text(property: &Value) -> bool {
     }
 }
 
-fn decode<A: DeserializeOwned>(params: &Params, required: &[String]) -> Result<A, Fault> {
-    let mut arguments = Map::new();
+fn decoded<A: DeserializeOwned>(params: &Params, required: &[String]) -> Result<A, Fault> {
+    let texts = texts(params, required)?;
+    let empty = texts.is_empty();
+    serde_json::from_value(Value::Object(texts)).or_else(|_| {
+        if empty && let Ok(nothing) = serde_json::from_value(Value::Null) {
+            return Ok(nothing);
+        }
+        // Read again for the place of what does not fit, which a value cannot tell.
+        let again = Value::Object(self::texts(params, required)?).to_string();
+        decode(&again)
+            .map_err(|violation| Fault::invalid_params(format!("prompts/get: {violation}")))
+    })
+}
+
+/// The arguments that were given, which are texts.
+fn texts(params: &Params, required: &[String]) -> Result<Map<String, Value>, Fault> {
+    let mut texts = Map::new();
     let mut wrong = None;
     match params.arguments() {
         Some(text) if text.starts_with('{') => {
             splice::members(text, |key, value| match serde_json::from_str(value) {
-                Ok(Value::String(text)) => {
-                    _ = arguments.insert(key.to_owned(), Value::String(text))
-                }
+                Ok(Value::String(text)) => _ = texts.insert(key.to_owned(), Value::String(text)),
                 Ok(Value::Null) => {}
                 _ => wrong = Some(key.to_owned()),
             })
@@ -235,21 +249,12 @@ fn decode<A: DeserializeOwned>(params: &Params, required: &[String]) -> Result<A
             "prompts/get: argument {name} must be a text"
         )));
     }
-    if let Some(missing) = required.iter().find(|name| !arguments.contains_key(*name)) {
+    if let Some(missing) = required.iter().find(|name| !texts.contains_key(*name)) {
         return Err(Fault::invalid_params(format!(
             "prompts/get: argument {missing} is missing"
         )));
     }
-    let empty = arguments.is_empty();
-    serde_json::from_value(Value::Object(arguments))
-        .or_else(|error| {
-            if empty {
-                serde_json::from_value(Value::Null).map_err(|_| error)
-            } else {
-                Err(error)
-            }
-        })
-        .map_err(|error| Fault::invalid_params(format!("prompts/get: {error}")))
+    Ok(texts)
 }
 
 fn render(reply: &PromptReply, profile: &Profile, info: &str) -> Raw {

@@ -20,6 +20,7 @@ use super::blocking;
 use super::context::Cx;
 use super::output::Output;
 use super::reply::{IntoToolResult, fault_outcome, tool_outcome};
+use crate::decode::decode;
 use crate::error::{Fault, ToolError};
 use crate::schema::{Validator, close, tool_schema};
 
@@ -379,8 +380,7 @@ fn checked<A: DeserializeOwned + 'static>(
     } else {
         text
     };
-    serde_json::from_str(text)
-        .map_err(|error| ToolError::new(format!("The arguments do not fit: {error}")))
+    decode(text).map_err(|violation| ToolError::new(violation.to_string()))
 }
 
 /// The arguments marked with `x-mcp-header` (basic/transports/streamable-http, Custom Headers).

@@ -9,6 +9,7 @@ mod frames;
 mod handles;
 mod heavy;
 mod hostile;
+mod integers;
 mod kinds;
 mod life;
 mod lists;
