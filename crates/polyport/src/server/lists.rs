@@ -1,11 +1,12 @@
 //! What a server says of itself: discovery and the four lists, page by page.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use polyport_model::CacheScope;
 use polyport_proto::Outcome;
 use polyport_proto::revision::Profile;
-use polyport_wire::{Params, Raw, write};
+use polyport_wire::{Member, Params, Raw, write};
 use serde::Serialize;
 
 use super::Facts;
@@ -107,7 +108,7 @@ impl Facts {
         cx: &Cx,
         params: &Params,
     ) -> Result<(Vec<polyport_model::Resource>, Option<String>), Fault> {
-        let (mut part, mut from) = match params.cursor() {
+        let (mut part, mut from) = match cursor_of(params)? {
             None => (0, None),
             Some(text) => {
                 let (part, inner) = cursor::decode(&text).ok_or_else(bad_cursor)?;
@@ -152,7 +153,7 @@ impl Facts {
         params: &Params,
         len: usize,
     ) -> Result<(std::ops::Range<usize>, Option<String>), Fault> {
-        let start = match params.cursor() {
+        let start = match cursor_of(params)? {
             None => 0,
             Some(text) => {
                 let place = cursor::decode(&text)
@@ -222,6 +223,19 @@ impl Facts {
                 CacheScope::Private => b",\"cacheScope\":\"private\"",
             });
         }
+    }
+}
+
+/// The cursor that was sent: null is none, and what is no text is none of ours.
+fn cursor_of(params: &Params) -> Result<Option<Cow<'_, str>>, Fault> {
+    match params.cursor() {
+        None if params
+            .member(Member::Cursor)
+            .is_some_and(|sent| sent.as_str() != "null") =>
+        {
+            Err(bad_cursor())
+        }
+        cursor => Ok(cursor),
     }
 }
 

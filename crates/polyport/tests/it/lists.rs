@@ -56,7 +56,7 @@ fn pages() -> Server {
 async fn br_123_pages() {
     for revision in Revision::ALL {
         let peer = peer(pages(), revision).await;
-        for (method, key, first) in [
+        for (method, key, letter) in [
             ("tools/list", "tools", "t"),
             ("resources/list", "resources", "r"),
             ("resources/templates/list", "resourceTemplates", "p"),
@@ -75,13 +75,25 @@ async fn br_123_pages() {
                     None => break,
                 }
             }
-            let want: Vec<_> = (0..5).map(|n| format!("{first}{n}")).collect();
+            let want: Vec<_> = (0..5).map(|n| format!("{letter}{n}")).collect();
             assert_eq!((names, sizes), (want, vec![2, 2, 1]), "{revision} {method}");
             let beyond = polyport::cursor::encode(0, &usize::MAX.to_string());
-            for bogus in ["", "zzz", "MS4wLjk5", "MS45Lng", &beyond] {
+            let texts = ["", "zzz", "MS4wLjk5", "MS45Lng", &beyond].map(Value::from);
+            let others = [
+                json!(5),
+                json!(true),
+                json!([texts[1]]),
+                json!({"c": "zzz"}),
+            ];
+            for bogus in texts.into_iter().chain(others) {
                 let error = refused(&peer, method, json!({"cursor": bogus})).await;
                 assert_eq!(error["code"], -32602, "{revision} {method} {bogus}");
             }
+            let first = peer
+                .request(method, &json!({"cursor": null}))
+                .await
+                .unwrap();
+            assert_eq!(first[key][0]["name"], format!("{letter}0"), "{method}");
         }
     }
 }
