@@ -146,7 +146,13 @@ fn plain_tools(server: Server) -> Server {
     server
         .add_tool(
             Tool::new("add", "Adds two numbers.", |_cx, n: Add| async move {
-                Ok(Json(Sum { sum: n.a + n.b }))
+                let sum = n.a + n.b;
+                if !sum.is_finite() {
+                    return Err(ToolError::new(
+                        "The sum is too large for a number: add smaller ones",
+                    ));
+                }
+                Ok(Json(Sum { sum }))
             })
             .title("Add")
             .read_only()

@@ -9,6 +9,7 @@
 )]
 
 mod asking;
+mod demo;
 mod ends;
 mod folder;
 mod listening;
