@@ -1,5 +1,6 @@
 //! What an endpoint answers on, as one table: no path is answered that does not stand here, with its methods and who may use it.
 
+use http::Method;
 use polyport_proto::http::PairPath;
 
 /// A path that is answered.
@@ -13,6 +14,16 @@ pub struct Served {
     /// Who may use it.
     pub access: Access,
     pub(crate) way: Way,
+}
+
+impl Served {
+    /// What `Allow` names where this method is refused: without a session there is nothing to GET or to DELETE.
+    pub(crate) fn allowed(&self, refused: &Method) -> &'static str {
+        match (self.way, refused) {
+            (Way::Endpoint, &Method::GET | &Method::DELETE) => "POST",
+            _ => self.methods,
+        }
+    }
 }
 
 /// What answers on a path.

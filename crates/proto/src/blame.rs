@@ -110,6 +110,8 @@ pub enum Blame {
     MediaType,
     /// The client accepts neither of our formats.
     NotAcceptable,
+    /// `Accept` leaves no form for an answer that can only be a stream.
+    StreamNotAcceptable,
     /// The target and the headers are longer than [`Limits::head_bytes`](crate::Limits::head_bytes).
     HeadTooLong {
         /// The bound, in bytes.
@@ -160,7 +162,7 @@ impl Blame {
             Self::UnknownMethod(_) | Self::SessionUnknown | Self::PairUnknown => 404,
             Self::HostForbidden | Self::OriginForbidden => 403,
             Self::MethodNotAllowed => 405,
-            Self::NotAcceptable => 406,
+            Self::NotAcceptable | Self::StreamNotAcceptable => 406,
             Self::TooManyStreams => 409,
             Self::EventsLost => 410,
             Self::TooLong { .. } => 413,
@@ -257,6 +259,7 @@ impl fmt::Display for Blame {
             Self::MethodNotAllowed => f.write_str("HTTP method not allowed here"),
             Self::MediaType => f.write_str("Content-Type must be application/json"),
             Self::NotAcceptable => f.write_str("Accept must allow application/json or text/event-stream"),
+            Self::StreamNotAcceptable => f.write_str("All that is to come is a stream: Accept must allow text/event-stream"),
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Receipt {
     pub revision: Revision,
     /// It is `initialize`, asked of the handler as `server/discover`.
     pub opening: bool,
+    /// It belongs to no session: what only a session could keep is not offered.
+    pub alone: bool,
     /// The batch that its answer belongs to.
     pub batch: Option<u32>,
 }

@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use polyport_model::method;
-use polyport_proto::{Answer, Era, Question, RpcError};
+use polyport_proto::{Answer, Code, Era, Question, RpcError};
 use polyport_wire::Raw;
 use tokio::sync::oneshot;
 
@@ -203,7 +203,7 @@ impl Ask {
         };
         if context.outlet().ask(context, asked).is_err() {
             return Some(Err(NoAnswer::Unsupported(
-                "a stream on which it can be asked",
+                "its request takes no stream on which to ask (text/event-stream)",
             )));
         }
         context.sent_to_page(&self.question);
@@ -329,6 +329,10 @@ pub fn refusal(no: &NoAnswer) -> RpcError {
     match no {
         NoAnswer::Unsupported(capability) if capability.starts_with('{') => {
             RpcError::missing_capability(capability)
+        }
+        // The codec of the legacy era, the only one that asks and waits, lets a tool say this to the model.
+        NoAnswer::Unsupported(_) | NoAnswer::Refused { code: -32601, .. } => {
+            RpcError::new(Code::MissingCapability, no.to_string())
         }
         no if no.is_internal() => failure("a question", &no.to_string()),
         no => RpcError::invalid_params(no.to_string()),

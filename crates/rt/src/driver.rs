@@ -261,6 +261,10 @@ impl Driver<'_> {
                 // Whoever asked may wait no more.
                 let _ = asker.sender.send(Ok(answer));
             }
+            Turn::BadAnswer(asker, malformed) => {
+                tracing::debug!(%malformed, "a question got no answer");
+                let _ = asker.sender.send(Err(malformed.into()));
+            }
             Turn::Notice(notice) => self.service.notice(notice),
             Turn::Nothing(blame) => {
                 if let Some(blame) = blame {

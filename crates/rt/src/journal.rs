@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use polyport_proto::revision::seal;
 use polyport_proto::{Code, Envelope, Outcome, RpcError};
 use polyport_wire::{Params, splice, write};
 
@@ -57,7 +58,7 @@ impl Entry {
             client = asked.client,
             revision = asked.revision,
             transport = context.transport(),
-            method = context.method(),
+            method = asked.method,
             name = asked.name,
             bytes_in = asked.bytes,
             "call begins"
@@ -91,7 +92,7 @@ impl Entry {
                     client = asked.client,
                     revision = asked.revision,
                     transport = context.transport(),
-                    method = context.method(),
+                    method = asked.method,
                     name = asked.name,
                     bytes_in = asked.bytes,
                     bytes_out = answer.bytes,
@@ -121,6 +122,7 @@ struct Asked {
     session: Option<String>,
     client: Option<String>,
     revision: &'static str,
+    method: &'static str,
     /// Of the tool or prompt.
     name: Option<String>,
     bytes: usize,
@@ -135,6 +137,7 @@ impl Asked {
             session: session(envelope),
             client: client.map(|client| plain(&format!("{}/{}", client.name, client.version))),
             revision: envelope.revision().name(),
+            method: seal::method(context.method(), envelope.revision()),
             name: params.name().as_deref().map(plain),
             bytes: params.text().map_or(0, str::len),
         }
@@ -186,7 +189,11 @@ impl Answer {
             Some(Outcome::NeedInput(_)) => answer.word = "asks",
             Some(Outcome::Failed(error)) => {
                 answer.bytes = error.message.len();
-                answer.code = Some(error.code.number());
+                answer.code =
+                    seal::code(error.code, context.method(), context.envelope().revision());
+                if answer.code.is_none() {
+                    answer.word = "tool error";
+                }
                 answer.error_id = error_id(error);
             }
             _ => {}

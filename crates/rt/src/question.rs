@@ -3,6 +3,7 @@
 use std::fmt;
 
 use polyport_proto::{Answer, Question};
+use polyport_wire::{Malformed, MalformedKind};
 use tokio::sync::oneshot;
 
 /// Why a question has no answer.
@@ -10,7 +11,7 @@ use tokio::sync::oneshot;
 #[non_exhaustive]
 pub enum NoAnswer {
     /// The client did not declare that it can answer, or has no stream on which it could be asked. Holds the capability that it
-    /// would have to declare, as JSON.
+    /// would have to declare, as JSON, or what else is in the way, as the rest of a sentence.
     Unsupported(&'static str),
     /// The client answered with an error: its code and its words.
     Refused {
@@ -38,10 +39,14 @@ pub enum NoAnswer {
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported(capability) => write!(
-                f,
-                "The client cannot be asked this: it did not declare {capability}"
-            ),
+            Self::Unsupported(what) => {
+                let did = if what.starts_with('{') {
+                    "it did not declare "
+                } else {
+                    ""
+                };
+                write!(f, "The client cannot be asked this: {did}{what}")
+            }
             Self::Refused { code, message } => {
                 write!(f, "The client refused to answer: {message} ({code})")
             }
@@ -63,6 +68,17 @@ impl fmt::Display for NoAnswer {
 }
 
 impl std::error::Error for NoAnswer {}
+
+impl From<Malformed> for NoAnswer {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(match malformed.kind {
+            MalformedKind::BadMethod => {
+                "it has neither `result` nor `error`; send one of them".to_owned()
+            }
+            kind => format!("it {kind}"),
+        })
+    }
+}
 
 impl NoAnswer {
     /// Is it a fault of the handler's author? Then the client gets an internal error.

@@ -184,13 +184,15 @@ fn bound(context: &Context) -> Vec<u8> {
         }) => [issuer, client, subject].into_iter().for_each(|p| part(p)),
     }
     part(context.method());
-    if let Some(params) = context.params().text() {
-        canonical(
-            params,
-            &["_meta", "inputResponses", "requestState"],
-            &mut text,
-        );
-    }
+    let params = context.params();
+    // Absent, null and empty arguments are the same.
+    let has_arguments = params.arguments().is_some_and(|text| {
+        let members = text.strip_prefix('{').map(str::trim_start);
+        text != "null" && members.is_none_or(|members| !members.starts_with('}'))
+    });
+    let without = ["_meta", "inputResponses", "requestState", "arguments"];
+    let without = &without[..without.len() - usize::from(has_arguments)];
+    canonical(params.text().unwrap_or("{}"), without, &mut text);
     digest(&SHA256, &text).as_ref().to_vec()
 }
 

@@ -18,6 +18,8 @@ pub struct Malformed {
     /// No reply may be sent: the frame is a notification (a method and no id) or itself an answer
     /// (a result or an error and no method).
     pub notification: bool,
+    /// It has no method: under the id of a request of ours it is meant as the answer.
+    pub answer: bool,
 }
 
 impl Malformed {
@@ -28,6 +30,7 @@ impl Malformed {
             offset,
             id: None,
             notification: false,
+            answer: false,
         }
     }
 

@@ -76,6 +76,7 @@ impl Message {
                     offset,
                     id,
                     notification,
+                    answer: !envelope.method.is_present(),
                 })
             }
         }

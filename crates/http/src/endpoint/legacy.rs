@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
+use polyport_proto::http::classify::refuse_malformed;
 use polyport_proto::http::headers::{Accepts, SESSION_ID};
 use polyport_proto::http::{EventId, Refusal, SessionId, Sessions};
 use polyport_proto::{Blame, ClientFacts, Peer, Principal, Remembered, Revision, Turn};
 use polyport_rt::CancelReason;
 use polyport_rt::hash::digest;
-use polyport_wire::{Kind, Message, Raw};
+use polyport_wire::{Kind, Malformed, Message, Raw};
 
 use super::Endpoint;
 use super::session::{Conversation, Session};
@@ -166,6 +167,19 @@ impl Endpoint {
         Ok(response)
     }
 
+    /// What is no message ends the question that it was to answer.
+    pub(crate) fn bad_answer(
+        &self,
+        headers: &HeaderMap,
+        malformed: Malformed,
+        principal: Option<&Arc<Principal>>,
+    ) -> Refusal {
+        if let Ok((_, session)) = self.session(headers, principal) {
+            session.reject(malformed.clone());
+        }
+        refuse_malformed(malformed)
+    }
+
     /// A batch of a session.
     pub(crate) async fn batch_in_session(
         &self,
@@ -194,7 +208,7 @@ impl Endpoint {
         let is_opening = message.kind() == Kind::Request && message.method() == "initialize";
         let session = if is_opening {
             let service = &self.0.service;
-            let peer = Peer::new(service.speaks, &service.limits);
+            let peer = Peer::new(service.speaks, &service.limits).alone();
             Arc::new(Session::passing(peer, &self.0.store))
         } else {
             self.passing(revision)
@@ -227,7 +241,7 @@ impl Endpoint {
             capabilities: Raw::from_static("{}"),
         };
         let remembered = Arc::new(Remembered::new(revision, client));
-        let peer = Peer::resumed(service.speaks, &service.limits, remembered);
+        let peer = Peer::resumed(service.speaks, &service.limits, remembered).alone();
         Arc::new(Session::passing(peer, &self.0.store))
     }
 

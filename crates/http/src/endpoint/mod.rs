@@ -196,7 +196,9 @@ impl Endpoint {
         let served = self.0.routes.find(head.uri.path());
         let mut response = match self.answer(&head, served, body).await {
             Ok(response) => response,
-            Err(refusal) => respond::refusal(&refusal, served.map_or("", |s| s.methods)),
+            Err(refusal) => {
+                respond::refusal(&refusal, served.map_or("", |s| s.allowed(&head.method)))
+            }
         };
         cors::dress(&self.0.rules.guard, &head.headers, &mut response);
         response
@@ -297,6 +299,9 @@ impl Endpoint {
             Route::ModernNotification => Ok(respond::empty(202)),
             Route::Initialize(message) => self.initialize(message, accepts, principal).await,
             Route::Session(message) => self.in_session(headers, message, accepts, principal).await,
+            Route::BadAnswer(malformed) => {
+                Err(self.bad_answer(headers, malformed, principal.as_ref()))
+            }
             Route::Batch(parts) => {
                 self.batch_in_session(headers, parts, accepts, principal)
                     .await
@@ -344,7 +349,7 @@ impl Endpoint {
         let service = &self.0.service;
         let refused = if !accepts.sse && receipt.method == "subscriptions/listen" {
             // All that it comes to is a stream.
-            Err(Blame::NotAcceptable)
+            Err(Blame::StreamNotAcceptable)
         } else {
             service.check_room()
         };

@@ -98,7 +98,10 @@ impl Endpoint {
             self.note_initialized(id, &session);
             return Ok(respond::empty(202));
         }
-        let message = Message::parse(body, json).map_err(refuse_malformed)?;
+        let message = Message::parse(body, json).map_err(|malformed| {
+            session.reject(malformed.clone());
+            refuse_malformed(malformed)
+        })?;
         let mut text = Vec::new();
         let taken = self.take(&session, Ok(message), None, &stream, principal, &mut text);
         self.note_initialized(id, &session);

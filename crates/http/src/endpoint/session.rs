@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_proto::http::{EventId, Occupied};
-use polyport_proto::{Blame, Limits, Peer};
+use polyport_proto::{Blame, Limits, Peer, Turn};
 use polyport_rt::quota::Place;
 use polyport_rt::stats::Live;
 use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener, NoAnswer};
-use polyport_wire::Raw;
+use polyport_wire::{Malformed, Raw};
 
 use super::streams::Streams;
 use crate::exchange::{Exchange, Home};
@@ -105,6 +105,13 @@ impl Session {
             kind,
             confirmed: AtomicBool::new(false),
             opened: Mutex::default(),
+        }
+    }
+
+    /// An answer that cannot be read ends its question.
+    pub(crate) fn reject(&self, malformed: Malformed) {
+        if let Turn::BadAnswer(asker, malformed) = self.peer().reject(malformed) {
+            let _ = asker.sender.send(Err(malformed.into()));
         }
     }
 

@@ -109,6 +109,10 @@ impl Endpoint {
                 let _ = asker.sender.send(Ok(answer));
                 Taken::Accepted
             }
+            Turn::BadAnswer(asker, malformed) => {
+                let _ = asker.sender.send(Err(malformed.into()));
+                Taken::Accepted
+            }
             Turn::Notice(notice) => {
                 drop(peer);
                 service.notice(notice);

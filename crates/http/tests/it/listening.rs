@@ -375,6 +375,8 @@ async fn a_modern_client_hears_what_it_asked_for_until_it_leaves() {
     ];
     let got = send(&teller.endpoint, "POST", &json, &body).await;
     assert_eq!((got.status, got.code()), (406, Some(-32600)));
+    let needs = "All that is to come is a stream: Accept must allow text/event-stream";
+    assert_eq!(got.json()["error"]["message"], needs);
 }
 
 // req: C-LISTEN

@@ -169,7 +169,11 @@ async fn a_client_without_a_stream_or_a_session_is_not_asked() {
     ];
     let got = send(&endpoint, "POST", &json, &call(1, "asks form")).await;
     assert_eq!(got.headers["content-type"], "application/json");
-    assert!(got.text.contains("cannot be asked"), "{got:?}");
+    let told = "\"text\":\"The client cannot be asked this: its request takes no stream on which to ask (text/event-stream)\"";
+    assert!(
+        got.text.contains(told) && got.text.contains("\"isError\":true"),
+        "{got:?}"
+    );
     let config = Config {
         sessions: false,
         ..Config::default()
@@ -186,6 +190,36 @@ async fn a_client_without_a_stream_or_a_session_is_not_asked() {
         got.text.contains("Missing required client capability"),
         "{got:?}"
     );
+}
+
+// req: Q-REFUSED
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_read_ends_its_question_at_once() {
+    for (answer, words) in [
+        (
+            r#""jsonrpc":"2.0","result":{"action":"accept"},"error":{"code":1,"message":"x"}"#,
+            "it has more than one of",
+        ),
+        (r#""jsonrpc":"2.0""#, "it has neither"),
+        (r#""result":{"action":"accept"}"#, "it lacks"),
+    ] {
+        let endpoint = endpoint();
+        let session = open_able(&endpoint, "2025-06-18").await;
+        let other = open_able(&endpoint, "2025-06-18").await;
+        let mut asking = begin(&endpoint, &session, &call(7, "asks form")).await;
+        let id = &question(&mut asking).await["id"];
+        let answer = format!("{{\"id\":{id},{answer}}}");
+        // What another session says under that id ends nothing.
+        assert_eq!(post_in(&endpoint, &other, &answer).await.status, 400);
+        assert!(asking.is_silent().await);
+        let got = post_in(&endpoint, &session, &answer).await;
+        assert_eq!(got.status, 400, "{answer}");
+        let end = asking.message().await.1;
+        assert_eq!(end["id"], 7);
+        let message = end["error"]["message"].as_str().unwrap();
+        let said = format!("The client's answer cannot be read: {words}");
+        assert!(message.starts_with(&said), "{answer}: {message}");
+    }
 }
 
 // req: BR-046

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use polyport_http::{Authorize, Challenge, Config, Endpoint};
-use polyport_proto::{Limits, Principal};
-use polyport_rt::{BoxFuture, Service};
+use polyport_proto::{Limits, Outcome, Principal};
+use polyport_rt::{BoxFuture, Call, Handler, Service};
 use polyport_testkit::handlers::Puppet;
+use polyport_wire::Raw;
 
 use crate::{
     CALL, INITIALIZE, INITIALIZED, PING, PLAIN, V, call, endpoint, endpoint_with, modern, open,
@@ -163,19 +164,80 @@ async fn d_11_legacy_without_sessions() {
         (got.status, got.headers["allow"].to_str().unwrap()),
         (405, "POST")
     );
-    // Nobody is remembered: two may use one id at once, and what one sets is nothing to the next.
+    // Nobody is remembered: two may use one id at once.
     let (one, two) = (call(7, "slow"), call(7, "slow"));
     let (one, two) = tokio::join!(post(&endpoint, &[], &one), post(&endpoint, &[], &two));
     assert_eq!((one.status, two.status), (200, 200));
-    let level =
-        r#"{"jsonrpc":"2.0","id":8,"method":"logging/setLevel","params":{"level":"debug"}}"#;
-    assert_eq!(post(&endpoint, &[], level).await.status, 200);
     let talk = post(&endpoint, &[], &call(9, "logs")).await;
     assert_eq!(talk.headers["content-type"], "application/json", "{talk:?}");
     let batch = format!("[{PING},{INITIALIZED}]");
     let got = post(&endpoint, &[("mcp-protocol-version", "2025-03-26")], &batch).await;
     assert_eq!(got.json().as_array().map(Vec::len), Some(1), "{got:?}");
     assert_eq!(endpoint.sessions(), 0);
+}
+
+/// Says that it can do everything, and does nothing.
+struct Boaster;
+
+const BOAST: &str = r#"{"capabilities":{"logging":{},"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"experimental":{"subscribe":1}}}"#;
+
+impl Handler for Boaster {
+    async fn call(&self, call: Call) -> Outcome {
+        Outcome::Complete(Raw::from_static(match call.method {
+            "server/discover" => BOAST,
+            _ => "{}",
+        }))
+    }
+}
+
+// req: D-11
+#[tokio::test(start_paused = true)]
+async fn d_11_without_sessions_only_what_needs_none_is_declared_and_done() {
+    for (sessions, declared) in [
+        (
+            true,
+            r#"{"logging":{},"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"experimental":{"subscribe":1}}"#,
+        ),
+        (
+            false,
+            r#"{"tools":{},"resources":{},"prompts":{},"completions":{},"experimental":{}}"#,
+        ),
+    ] {
+        let config = Config {
+            sessions,
+            ..Config::default()
+        };
+        let endpoint = Endpoint::new(Service::new(Boaster), config);
+        let got = post(&endpoint, &[], INITIALIZE).await;
+        let declared: serde_json::Value = serde_json::from_str(declared).unwrap();
+        assert_eq!(got.json()["result"]["capabilities"], declared);
+        let session = if sessions {
+            got.session()
+        } else {
+            String::new()
+        };
+        let id = [("mcp-session-id", &*session)];
+        let headers = if sessions { &id[..] } else { &[] };
+        for (method, params) in [
+            ("logging/setLevel", r#"{"level":"debug"}"#),
+            ("resources/subscribe", r#"{"uri":"a:b"}"#),
+            ("resources/unsubscribe", r#"{"uri":"a:b"}"#),
+        ] {
+            let body =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            let got = post(&endpoint, headers, &body).await.json();
+            let code = &got["error"]["code"];
+            assert_eq!(*code == -32601, !sessions, "{sessions} {method}: {got}");
+            assert_eq!(got.get("result").is_some(), sessions, "{method}: {got}");
+        }
+        // Each modern request stands alone anyhow: there nothing is left out.
+        let body = modern("server/discover", "");
+        let got = post(&endpoint, &[V, ("mcp-method", "server/discover")], &body).await;
+        assert_eq!(
+            got.json()["result"]["capabilities"]["logging"],
+            serde_json::json!({})
+        );
+    }
 }
 
 // req: L-BATCH

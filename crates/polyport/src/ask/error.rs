@@ -13,7 +13,7 @@ pub struct AskError(Why);
 pub(crate) enum Why {
     Declined,
     Cancelled,
-    /// With the capability that is missing, as JSON, or what else is.
+    /// See [`NoAnswer::Unsupported`].
     Unsupported(&'static str),
     NoAnswer(NoAnswer),
     Unreadable(String),
@@ -81,12 +81,7 @@ impl fmt::Display for AskError {
             Why::Cancelled => {
                 f.write_str("The user closed the question without an answer, so this was not done")
             }
-            Why::Unsupported(what) => {
-                write!(
-                    f,
-                    "The client cannot be asked this: it did not declare {what}"
-                )
-            }
+            Why::Unsupported(what) => NoAnswer::Unsupported(what).fmt(f),
             Why::NoAnswer(no) => no.fmt(f),
             Why::Unreadable(why) => write!(f, "The answer does not fit the question: {why}"),
             Why::Internal(why) => f.write_str(why),

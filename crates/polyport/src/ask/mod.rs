@@ -139,7 +139,7 @@ impl<T> Future for Answering<T> {
             // client/sampling, Error Handling: the user said no.
             Err(NoAnswer::Refused { code: -1, .. }) => return Poll::Ready(Ok(Answer::Declined)),
             // client/roots, Error Handling: a client without them says -32601.
-            Err(NoAnswer::Refused { code: -32601, .. }) => "that it can answer this question",
+            Err(NoAnswer::Refused { code: -32601, .. }) => "it answered that it has no such method",
             Err(NoAnswer::Unsupported(capability)) => capability,
             Err(no) => return Poll::Ready(Err(AskError::no_answer(no))),
         };

@@ -162,7 +162,11 @@ async fn d_22_what_a_legacy_client_refuses_is_declined_or_unsupported_or_said() 
     for revision in Revision::ALL.into_iter().filter(|r| *r != Revision::LATEST) {
         for (code, becomes, words) in [
             (-1, "Declined", "declined"),
-            (-32601, "Unsupported", "cannot be asked"),
+            (
+                -32601,
+                "Unsupported",
+                "The client cannot be asked this: it answered that it has no such method",
+            ),
             (-32000, "", "out of tokens"),
         ] {
             let server = Server::new("t", "1")

@@ -108,6 +108,8 @@ pub enum Route {
     Initialize(Message),
     /// A message of a session; its id is in the header.
     Session(Message),
+    /// What is no message, and may be meant as an answer to what its session asked. It is refused all the same.
+    BadAnswer(Malformed),
     /// A batch of a session.
     Batch(Vec<bytes::Bytes>),
     /// A batch where there are no sessions, in this revision.
@@ -137,7 +139,7 @@ impl Endpoint {
                 return Err(Blame::MethodNotAllowed.into());
             }
             Method::GET if Accepts::read(head.headers).sse => return Ok(Verb::Listen),
-            Method::GET => return Err(Blame::NotAcceptable.into()),
+            Method::GET => return Err(Blame::StreamNotAcceptable.into()),
             Method::DELETE => return Ok(Verb::Delete),
             _ => return Err(Blame::MethodNotAllowed.into()),
         }
@@ -160,7 +162,7 @@ impl Endpoint {
         self.check_reach(head)?;
         match (path, head.method) {
             (PairPath::Stream, &Method::GET) if Accepts::read(head.headers).sse => Ok(()),
-            (PairPath::Stream, &Method::GET) => Err(Blame::NotAcceptable.into()),
+            (PairPath::Stream, &Method::GET) => Err(Blame::StreamNotAcceptable.into()),
             (PairPath::Messages, &Method::POST) if !is_json(head.headers) => {
                 Err(Blame::MediaType.into())
             }
@@ -218,6 +220,11 @@ impl Endpoint {
         }
         let message = match Message::parse(body, &self.limits.json) {
             Ok(message) => message,
+            Err(malformed)
+                if malformed.answer && self.sessions && headers.contains_key(SESSION_ID) =>
+            {
+                return Ok(Route::BadAnswer(malformed));
+            }
             Err(malformed) => return Err(refuse_malformed(malformed)),
         };
         if modern::speaks_modern(message.params()) {
@@ -344,6 +351,7 @@ fn modern_route(
         method,
         revision: envelope.revision(),
         opening: false,
+        alone: true,
         batch: None,
     };
     Route::Modern(

@@ -65,6 +65,8 @@ pub enum Turn<C, Q = ()> {
     Cancel(C),
     /// A request of ours has its answer.
     Answer(Q, Answer),
+    /// A request of ours has an answer that is none.
+    BadAnswer(Q, Malformed),
     /// Nothing to do; `Some`: the peer erred in something that must not be answered.
     Nothing(Option<Blame>),
 }
@@ -78,6 +80,7 @@ pub struct Peer<C, Q = ()> {
     facts: usize,
     session: Option<Arc<Remembered>>,
     initialized: bool,
+    alone: bool,
     incoming: Incoming<C>,
     outgoing: Outgoing<Q>,
     questions: usize,
@@ -93,6 +96,7 @@ impl<C, Q> Peer<C, Q> {
             facts: limits.client_facts_bytes,
             session: None,
             initialized: false,
+            alone: false,
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
             questions: limits.questions_per_session,
@@ -106,6 +110,15 @@ impl<C, Q> Peer<C, Q> {
             session: Some(session),
             initialized: true,
             ..Self::new(speaks, limits)
+        }
+    }
+
+    /// The same for one request that no other follows: what only a session could keep is neither declared nor offered (D-11).
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self {
+            alone: true,
+            ..self
         }
     }
 
@@ -133,8 +146,10 @@ impl<C, Q> Peer<C, Q> {
     ) -> Turn<C, Q> {
         let message = match message {
             Ok(message) => message,
-            Err(malformed) if malformed.notification => {
-                return Turn::Nothing(Some(Blame::from(&malformed)));
+            Err(malformed) if malformed.notification => return self.reject(malformed),
+            // Each part of a batch that is due a reply gets one.
+            Err(malformed) if batch.is_none() && self.outgoing.is_answered_by(&malformed) => {
+                return self.reject(malformed);
             }
             Err(malformed) => {
                 // A reply under the id of a call that runs would end that call.
@@ -150,6 +165,14 @@ impl<C, Q> Peer<C, Q> {
                 Some((asker, answer)) => Turn::Answer(asker, answer),
                 None => Turn::Nothing(Some(Blame::UnexpectedResponse)),
             },
+        }
+    }
+
+    /// An answer that cannot be read ends the request of ours that it answers: no other one will come.
+    pub fn reject(&mut self, malformed: Malformed) -> Turn<C, Q> {
+        match self.outgoing.take_answered_by(&malformed) {
+            Some(asker) => Turn::BadAnswer(asker, malformed),
+            None => Turn::Nothing(Some(Blame::from(&malformed))),
         }
     }
 
@@ -185,6 +208,7 @@ impl<C, Q> Peer<C, Q> {
                     method,
                     revision: envelope.revision(),
                     opening,
+                    alone: self.alone,
                     batch,
                 };
                 Turn::Call(
@@ -241,6 +265,9 @@ impl<C, Q> Peer<C, Q> {
         } else {
             let session = self.session.as_ref().ok_or(Blame::NotInitialized)?;
             let (method, envelope) = legacy::admit(&method, params, session)?;
+            if self.alone && legacy::needs_session(method) {
+                return Err(Blame::UnknownMethod(method.to_owned()));
+            }
             if method == "logging/setLevel" {
                 session.set_level(legacy::level(params)?);
                 write::response_head(out, id);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use polyport_wire::{Message, Raw, RequestId, write};
+use polyport_wire::{Malformed, Message, Raw, RequestId, write};
 
 /// What a peer answered to a request of ours: the result, or its error object.
 pub type Answer = Result<Raw, Raw>;
@@ -44,11 +44,27 @@ impl<Q> Outgoing<Q> {
             (None, None) => return None,
         };
         let id = message.take_id()?;
-        let asker = self.waiting.remove(&id)?;
+        Some((self.remove(&id)?, answer))
+    }
+
+    /// Was that meant as the answer to a request of ours?
+    pub(super) fn is_answered_by(&self, malformed: &Malformed) -> bool {
+        let id = malformed.id.as_ref().filter(|_| malformed.answer);
+        id.is_some_and(|id| self.waiting.contains_key(id))
+    }
+
+    /// Who asked what is answered here.
+    pub(super) fn take_answered_by(&mut self, malformed: &Malformed) -> Option<Q> {
+        let id = malformed.id.as_ref().filter(|_| malformed.answer)?;
+        self.remove(id)
+    }
+
+    fn remove(&mut self, id: &RequestId) -> Option<Q> {
+        let asker = self.waiting.remove(id)?;
         if self.waiting.is_empty() {
             self.waiting = HashMap::new();
         }
-        Some((asker, answer))
+        Some(asker)
     }
 
     /// Lets go of the requests for whose answer nobody waits; `told`: the peer hears of it.

@@ -78,6 +78,14 @@ pub fn admit(
     ))
 }
 
+/// Does the method ask for something that only a session can keep?
+pub fn needs_session(method: &str) -> bool {
+    matches!(
+        method,
+        "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+    )
+}
+
 /// Reads `logging/setLevel`.
 ///
 /// # Errors
@@ -103,7 +111,7 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
         Outcome::Complete(result) => {
             write::response_head(out, &receipt.id);
             if receipt.opening {
-                initialize_result(receipt.revision, result.as_str(), out);
+                initialize_result(receipt, result.as_str(), out);
             } else {
                 out.extend_from_slice(result.as_bytes());
             }
@@ -119,18 +127,11 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
 }
 
 fn seal_error(receipt: &Receipt, error: &RpcError, out: &mut Vec<u8>) {
-    // -32021 is not known here: a tool says it to the model, anything else is a wrong request (D-29).
-    if error.code == Code::MissingCapability && receipt.method == "tools/call" {
+    let Some(code) = code(error.code, receipt.method, receipt.revision) else {
         write::response_head(out, &receipt.id);
         out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
         write::string(out, &error.message);
         return out.extend_from_slice(b"}],\"isError\":true}}");
-    }
-    let code = match error.code {
-        Code::MissingCapability => Code::InvalidParams.number(),
-        // Authors' codes lie outside the reserved range; -32000..-32019 was free in this era (D-07).
-        Code::Other(n) if (-32768..=-32020).contains(&n) => Code::Internal.number(),
-        code => receipt.revision.profile().code(code),
     };
     write::failure(
         out,
@@ -141,15 +142,27 @@ fn seal_error(receipt: &Receipt, error: &RpcError, out: &mut Vec<u8>) {
     );
 }
 
+/// The code on the wire; none: it is told as the result of a tool.
+pub(super) fn code(code: Code, method: &str, revision: Revision) -> Option<i32> {
+    Some(match code {
+        // -32021 is not known here: a tool says it to the model, anything else is a wrong request (D-29).
+        Code::MissingCapability if method == "tools/call" => return None,
+        Code::MissingCapability => Code::InvalidParams.number(),
+        // Authors' codes lie outside the reserved range; -32000..-32019 was free in this era (D-07).
+        Code::Other(n) if (-32768..=-32020).contains(&n) => Code::Internal.number(),
+        code => revision.profile().code(code),
+    })
+}
+
 /// `server/discover` in the words of `initialize`.
-fn initialize_result(revision: Revision, discovered: &str, out: &mut Vec<u8>) {
+fn initialize_result(receipt: &Receipt, discovered: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"protocolVersion\":\"");
-    out.extend_from_slice(revision.name().as_bytes());
+    out.extend_from_slice(receipt.revision.name().as_bytes());
     out.extend_from_slice(b"\",\"capabilities\":");
     let mut info = None;
     let (mut capabilities, mut instructions) = ("{}".to_owned(), None);
     splice::members(discovered, |key, value| match key {
-        "capabilities" => capabilities = legacy_capabilities(revision, value),
+        "capabilities" => capabilities = legacy_capabilities(receipt, value),
         "instructions" => instructions = Some(value.to_owned()),
         "_meta" => splice::members(value, |key, value| {
             if key == "io.modelcontextprotocol/serverInfo" {
@@ -172,19 +185,40 @@ fn initialize_result(revision: Revision, discovered: &str, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn legacy_capabilities(revision: Revision, capabilities: &str) -> String {
-    if revision.profile().completions_capability {
+fn legacy_capabilities(receipt: &Receipt, capabilities: &str) -> String {
+    let knows_completions = receipt.revision.profile().completions_capability;
+    if knows_completions && !receipt.alone {
         return capabilities.to_owned();
     }
-    let mut kept = String::from("{");
-    splice::members(capabilities, |key, value| {
-        if key != "completions" {
-            if kept.len() > 1 {
-                kept.push(',');
-            }
-            kept.push_str(&format!("\"{key}\":{value}"));
+    let is_kept = |key: &str| match key {
+        "completions" => knows_completions,
+        "logging" => !receipt.alone,
+        _ => true,
+    };
+    members_of(capabilities, |key, value| {
+        is_kept(key).then(|| match receipt.alone && value.starts_with('{') {
+            true => members_of(value, |key, value| {
+                (!matches!(key, "subscribe" | "listChanged")).then(|| value.to_owned())
+            }),
+            false => value.to_owned(),
+        })
+    })
+}
+
+/// An object again, with what becomes of each of its members.
+fn members_of(object: &str, mut becomes: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let mut out = b"{".to_vec();
+    splice::members(object, |key, value| {
+        let Some(value) = becomes(key, value) else {
+            return;
+        };
+        if out.len() > 1 {
+            out.push(b',');
         }
+        write::string(&mut out, key);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
     });
-    kept.push('}');
-    kept
+    out.push(b'}');
+    String::from_utf8(out).unwrap_or_else(|_| "{}".to_owned())
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use polyport_model::Level;
 use polyport_wire::{Params, RequestId, splice, write};
 
-use super::{Revision, Revisions};
+use super::{Era, Revision, Revisions};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope};
 use crate::http::headers::Mirror;
@@ -51,11 +51,11 @@ pub fn admit(
     }
     let revision = speaks
         .find(&requested)
-        .filter(|r| r.profile().era == super::Era::Modern);
+        .filter(|r| r.profile().era == Era::Modern);
     let Some(revision) = revision else {
         return Err(Blame::UnsupportedVersion {
+            supported: instead_of(&requested, speaks),
             requested: requested.into_owned(),
-            supported: speaks,
         });
     };
     if let Some(mirror) = mirror {
@@ -74,6 +74,18 @@ pub fn admit(
 fn text<'a>(json: Option<&'a str>, key: &'static str) -> Result<Cow<'a, str>, Blame> {
     let json = json.ok_or(Blame::MetaMissing(key))?;
     string(json).ok_or(Blame::MetaInvalid(key))
+}
+
+/// What a client may try that stated this. Who stated a revision that begins with `initialize` would only state it again; who
+/// stated one that is unknown here may fall back to such a one.
+fn instead_of(requested: &str, speaks: Revisions) -> Revisions {
+    let modern = speaks.only(Era::Modern);
+    let is_legacy = Revision::parse(requested).is_some_and(|r| r.profile().era == Era::Legacy);
+    if is_legacy && modern != Revisions::NONE {
+        modern
+    } else {
+        speaks
+    }
 }
 
 fn level(json: &str) -> Result<Level, Blame> {
@@ -164,18 +176,22 @@ fn is_cacheable(method: &str) -> bool {
 }
 
 fn seal_error(id: &RequestId, error: &RpcError, revision: Revision, out: &mut Vec<u8>) {
-    let code = match error.code {
-        // server/tools, Error Codes: authors' codes lie outside the reserved range (D-07).
-        Code::Other(n) if (-32768..=-32000).contains(&n) => Code::Internal.number(),
-        code => revision.profile().code(code),
-    };
     write::failure(
         out,
         Some(id),
-        code,
+        code(error.code, revision),
         &error.message,
         error.data.as_ref().map(polyport_wire::Raw::as_str),
     );
+}
+
+/// The code on the wire.
+pub(super) fn code(code: Code, revision: Revision) -> i32 {
+    match code {
+        // server/tools, Error Codes: authors' codes lie outside the reserved range (D-07).
+        Code::Other(n) if (-32768..=-32000).contains(&n) => Code::Internal.number(),
+        code => revision.profile().code(code),
+    }
 }
 
 /// The HTTP status of an answer that has not begun to stream (basic/transports/streamable-http).

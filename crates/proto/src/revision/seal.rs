@@ -1,7 +1,7 @@
-//! Which codec writes an answer.
+//! Which codec writes an answer, and what a call was on the wire.
 
-use super::{Era, Revisions, legacy, modern};
-use crate::outcome::Outcome;
+use super::{Era, Revision, Revisions, legacy, modern};
+use crate::outcome::{Code, Outcome};
 use crate::receipt::Receipt;
 
 /// Writes the answer to a request in the words of its revision.
@@ -9,5 +9,21 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, speaks: Revisions, out: &mut V
     match receipt.revision.profile().era {
         Era::Legacy => legacy::seal(receipt, outcome, out),
         Era::Modern => modern::seal(receipt, outcome, speaks, out),
+    }
+}
+
+/// The code with which a call that failed is answered; none: as the result of a tool.
+pub fn code(code: Code, method: &str, revision: Revision) -> Option<i32> {
+    match revision.profile().era {
+        Era::Legacy => legacy::code(code, method, revision),
+        Era::Modern => Some(modern::code(code, revision)),
+    }
+}
+
+/// How the client named the method.
+pub fn method(method: &'static str, revision: Revision) -> &'static str {
+    match (method, revision.profile().era) {
+        ("server/discover", Era::Legacy) => "initialize",
+        _ => method,
     }
 }

@@ -59,6 +59,7 @@ fn a_request_is_admitted_with_its_envelope() {
                 method: "tools/list",
                 revision,
                 opening: false,
+                alone: false,
                 batch: None,
             },
             (),

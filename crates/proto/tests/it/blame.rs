@@ -64,6 +64,7 @@ fn each_blame_has_its_code_and_status() {
         (Blame::MethodNotAllowed, -32600, 405),
         (Blame::MediaType, -32600, 415),
         (Blame::NotAcceptable, -32600, 406),
+        (Blame::StreamNotAcceptable, -32600, 406),
         (Blame::HeadTooLong { limit: 5 }, -32600, 431),
         (Blame::Closing, -32600, 503),
     ];

@@ -81,6 +81,8 @@ async fn d_24_each_call_has_a_beginning_and_an_end() {
     assert_eq!(of("2").get("revision"), "2026-07-28");
     assert_eq!(of("5").get("reason"), "client");
     assert_eq!(of("3").get("code"), "-32602");
+    assert_eq!(of("0").get("method"), "initialize");
+    assert_eq!(of("6").get("code"), "-32002");
     // The cause stands under the same id.
     let cause = log.events("call failed").pop().unwrap();
     assert_eq!(cause.get("error_id"), of("4").get("error_id"));
@@ -91,6 +93,41 @@ async fn d_24_each_call_has_a_beginning_and_an_end() {
     assert_eq!(echo.get("arguments").len(), 16);
     assert_eq!(echo.get("result").len(), 16);
     assert_eq!(echo.get("bytes_out"), "46");
+}
+
+// req: D-24
+#[tokio::test(start_paused = true)]
+async fn d_24_what_stands_there_was_on_the_wire() {
+    const SCRIPT: &str = r#"
+        > {"jsonrpc":"2.0","id":"a","method":"server/discover","params":{META}}
+        ~ {"result":{}}
+        > {"jsonrpc":"2.0","id":"b","method":"resources/read","params":{"uri":"x://y",META}}
+        ~ {"error":{"code":-32602}}
+        > {"jsonrpc":"2.0","id":"c","method":"resources/read","params":{"uri":"x://y"}}
+        ~ {"error":{"code":-32002}}
+        > {"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"asks who"}}
+        ~ {"result":{"isError":true}}
+        > {"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"asks who",META}}
+        ~ {"error":{"code":-32021}}
+    "#;
+    let log = Log::at(Level::INFO);
+    let mut peer = Script::connect(Service::new(Puppet::default()));
+    peer.play(OPEN).await;
+    peer.play(&SCRIPT.replace("META", META)).await;
+    peer.end().await;
+    let ended = log.events("call ended");
+    for (id, method, outcome, code) in [
+        ("0", "initialize", "ok", ""),
+        ("\"a\"", "server/discover", "ok", ""),
+        ("\"b\"", "resources/read", "refused", "-32602"),
+        ("\"c\"", "resources/read", "refused", "-32002"),
+        ("\"d\"", "tools/call", "tool error", ""),
+        ("\"e\"", "tools/call", "refused", "-32021"),
+    ] {
+        let line = ended.iter().find(|line| line.get("id") == id).unwrap();
+        let logged = (line.get("method"), line.get("outcome"), line.get("code"));
+        assert_eq!(logged, (method, outcome, code), "{id}");
+    }
 }
 
 // req: D-24

@@ -110,6 +110,118 @@ async fn an_answer_that_is_none_ends_the_call() {
     }
 }
 
+const BAD_ANSWERS: [(&str, &str); 6] = [
+    (
+        r#""jsonrpc":"2.0","result":{"action":"accept"},"error":{"code":1,"message":"x"}"#,
+        "more than one of `method`, `result` and `error`",
+    ),
+    (r#""jsonrpc":"2.0""#, "neither `result` nor `error`"),
+    (
+        r#""jsonrpc":"2.0","resutl":{}"#,
+        "neither `result` nor `error`",
+    ),
+    (
+        r#""result":{"action":"accept"}"#,
+        "lacks `\"jsonrpc\":\"2.0\"`",
+    ),
+    (r#""jsonrpc":"2","error":{}"#, "lacks `\"jsonrpc\":\"2.0\"`"),
+    (
+        r#""jsonrpc":"2.0","result":{"action":"accept"},"result":{"action":"decline"}"#,
+        "a key twice",
+    ),
+];
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_may_leave_out_arguments_that_were_empty_or_give_them() {
+    let none = [
+        "",
+        "\"arguments\":null,",
+        "\"arguments\":{},",
+        "\"arguments\": { } ,",
+    ];
+    let some = ["\"arguments\":{\"a\":{}},", "\"arguments\":{\"\":0},"];
+    for first in none.into_iter().chain(some) {
+        let mut peer = Script::connect(Service::new(Puppet::default()));
+        let call = |rest: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"asks who",{rest}{}}}}}"#,
+                meta(ALL)
+            )
+        };
+        peer.send(&call(first)).await;
+        let asked = peer.receive().await.unwrap();
+        let state = &asked["result"]["requestState"];
+        for then in none.into_iter().chain(some) {
+            let answers = r#""inputResponses":{"who":{"action":"decline"}},"#;
+            peer.send(&call(&format!("{then}\"requestState\":{state},{answers}")))
+                .await;
+            let end = peer.receive().await.unwrap();
+            let is_same = first == then || (none.contains(&first) && none.contains(&then));
+            let is_refused = end["error"]["code"] == -32602;
+            assert!(is_refused != is_same, "{first:?} {then:?}: {end}");
+            assert_eq!(
+                end["result"]["who"]["action"] == "decline",
+                is_same,
+                "{end}"
+            );
+        }
+    }
+}
+
+// req: Q-REFUSED
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_read_ends_its_question_at_once() {
+    for (answer, words) in BAD_ANSWERS {
+        let mut peer = Script::connect(Service::new(Puppet::default()));
+        peer.play(&open(ALL)).await;
+        peer.play(
+            r#"
+            > {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"asks who"}}
+            ~ {"id":1,"method":"elicitation/create"}
+        "#,
+        )
+        .await;
+        let begun = tokio::time::Instant::now();
+        peer.send(&format!(r#"{{"id":1,{answer}}}"#)).await;
+        let end = peer.receive().await.unwrap();
+        assert_eq!(end["id"], 7, "{answer}: {end}");
+        let message = end["error"]["message"].as_str().unwrap();
+        let whole = format!("The client's answer cannot be read: it has {words}");
+        let whole = whole.replace("has lacks", "lacks");
+        assert!(message.starts_with(&whole), "{answer}: {message}");
+        assert!(begun.elapsed() < Duration::from_secs(1), "{answer}");
+        // A faulty request under the same id is no answer, and what answers nothing is as before.
+        peer.play(
+            r#"
+            > {"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"asks who"}}
+            ~ {"id":2,"method":"elicitation/create"}
+            > {"jsonrpc":"2.0","id":2,"method":5}
+            ~ {"id":2,"error":{"code":-32600}}
+            > {"jsonrpc":"2.0","id":9}
+            ~ {"id":9,"error":{"code":-32600}}
+            > {"jsonrpc":"2.0","id":2,"result":{"action":"decline"}}
+            ~ {"id":8,"result":{"who":{"action":"decline"}}}
+            $
+        "#,
+        )
+        .await;
+    }
+}
+
+// req: D-29
+#[tokio::test(start_paused = true)]
+async fn d_29_a_client_without_the_method_is_told_so_as_the_result_of_a_tool() {
+    for asks in ["asks", "gives"] {
+        legacy(&r#"
+            > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ASKS roots"}}
+            ~ {"id":1,"method":"roots/list"}
+            > {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}
+            < {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The client refused to answer: Method not found (-32601)"}],"isError":true}}
+            $
+        "#.replace("ASKS", asks)).await;
+    }
+}
+
 // req: Q-UNSUPPORTED
 #[tokio::test(start_paused = true)]
 async fn what_a_client_cannot_answer_it_is_not_asked() {
