@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+#[cfg(feature = "http2")]
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -14,9 +16,16 @@ use polyport_rt::{CancelReason, Context};
 use tokio::time::{Sleep, sleep};
 
 use crate::reader::Reader;
+#[cfg(feature = "http2")]
+use crate::room::Turn;
 
 /// The body of a response.
-pub struct Body(Kind);
+pub struct Body {
+    kind: Kind,
+    /// Whose turn it is, over HTTP/2.
+    #[cfg(feature = "http2")]
+    turn: Option<Arc<Turn>>,
+}
 
 enum Kind {
     Whole(Option<Bytes>),
@@ -27,7 +36,7 @@ impl Body {
     /// A body that is there already.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
+        Self::of(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
     }
 
     /// What a reader gets. It begins with `opening`, or with a comment where there is nothing to say, so that proxies pass on
@@ -39,7 +48,7 @@ impl Body {
         on_close: OnClose,
         live: Live,
     ) -> Self {
-        Self(Kind::Events(Box::new(Events {
+        Self::of(Kind::Events(Box::new(Events {
             reader,
             opening: Some(opening.unwrap_or_default()),
             over: false,
@@ -51,9 +60,52 @@ impl Body {
     }
 }
 
+impl Body {
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            #[cfg(feature = "http2")]
+            turn: None,
+        }
+    }
+
+    /// Notes from now on whose turn it is, where that is asked.
+    #[cfg(feature = "http2")]
+    pub(crate) fn take_turns(&mut self) {
+        self.turn = Turn::current();
+    }
+
+    #[cfg(feature = "http2")]
+    fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
+        let Some(turn) = &self.turn else {
+            return self.kind.poll(cx);
+        };
+        let next = match &mut self.kind {
+            Kind::Whole(bytes) => Poll::Ready(Turn::piece(bytes)),
+            events => events.poll(cx),
+        };
+        turn.note(&next);
+        next
+    }
+
+    #[cfg(not(feature = "http2"))]
+    fn poll_next(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
+        self.kind.poll(cx)
+    }
+}
+
+impl Kind {
+    fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Events(events) => events.poll(cx),
+        }
+    }
+}
+
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.kind {
             Kind::Whole(_) => "Body::Whole",
             Kind::Events(_) => "Body::Events",
         })
@@ -122,19 +174,16 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut TaskContext<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match &mut self.0 {
-            Kind::Whole(bytes) => Poll::Ready(bytes.take()),
-            Kind::Events(events) => events.poll(cx),
-        };
+        let next = self.poll_next(cx);
         next.map(|bytes| bytes.map(|b| Ok(Frame::data(b))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Whole(None))
+        matches!(&self.kind, Kind::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
             }

@@ -18,6 +18,8 @@ mod outlet;
 mod patient;
 mod reader;
 mod respond;
+#[cfg(feature = "http2")]
+mod room;
 mod routes;
 pub mod serve;
 mod store;

@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 #[cfg(feature = "http2")]
-use hyper_util::{rt::TokioExecutor, server::conn::auto};
+use hyper_util::server::conn::auto;
 use polyport_rt::{CancelReason, Ended, StartError, Started, Stop};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +21,8 @@ use tokio::task::JoinSet;
 
 use crate::endpoint::Endpoint;
 use crate::patient::Patient;
+#[cfg(feature = "http2")]
+use crate::room::Roomy;
 
 /// hyper reads in no smaller steps than this.
 const SMALLEST_HEAD: usize = 8 << 10;
@@ -177,11 +179,17 @@ where
     let io = TokioIo::new(Patient::new(stream, patience, limits.response_write));
     let service = service_fn(move |request| {
         let endpoint = endpoint.clone();
-        async move { Ok::<_, Infallible>(endpoint.handle(request).await) }
+        async move {
+            #[cfg_attr(not(feature = "http2"), expect(unused_mut))]
+            let mut response = endpoint.handle(request).await;
+            #[cfg(feature = "http2")]
+            response.body_mut().take_turns();
+            Ok::<_, Infallible>(response)
+        }
     });
     #[cfg(feature = "http2")]
     let builder = {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
+        let mut builder = auto::Builder::new(Roomy(limits.response_write));
         builder
             .http1()
             .timer(TokioTimer::new())

@@ -96,7 +96,8 @@ pub struct Limits {
     /// How long a client may take to send the head, and then the body, of an HTTP request. Defaults to 30 seconds each; then 408 or an end.
     pub request_read: Duration,
     /// How long a client may take nothing of what is written to it over HTTP, or (on Linux) confirm none of it. Defaults to 60
-    /// seconds; then its connection ends.
+    /// seconds; then its connection ends. Over HTTP/2 also how long it may make no room for the next 16 KiB of an answer; then that
+    /// answer ends.
     pub response_write: Duration,
     /// Requests that one HTTP/2 connection may have open at once. Defaults to 100; more are refused by that protocol's means.
     pub requests_per_connection: u32,

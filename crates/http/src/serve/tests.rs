@@ -108,6 +108,8 @@ async fn what_is_accepted_waits_for_no_full_segment() {
 
 #[cfg(feature = "http2")]
 mod http2 {
+    use hyper_util::rt::TokioExecutor;
+
     use super::*;
 
     const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
@@ -116,7 +118,9 @@ mod http2 {
     const HEADERS: u8 = 1;
     const RESET: u8 = 3;
     const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
     const GO_AWAY: u8 = 7;
+    const WINDOW_UPDATE: u8 = 8;
     const CONTINUATION: u8 = 9;
     const END_STREAM: u8 = 1;
     const END_HEADERS: u8 = 4;
@@ -343,6 +347,95 @@ mod http2 {
             assert!(!answered, "{pieces}: {got:?}");
         }
         is_well(&endpoint).await;
+    }
+
+    /// What becomes of a call whose client answers pings, has this window at first and more of it by the second: how much came,
+    /// after how many seconds it was reset, if it was, and whether it came to its end.
+    async fn grant(
+        endpoint: &Endpoint,
+        call: &str,
+        window: u32,
+        more: u32,
+    ) -> (usize, Option<u64>, bool) {
+        let (mut reader, mut writer) = tokio::io::split(connect(endpoint));
+        let settings = [&[0, 4][..], &window.to_be_bytes()].concat();
+        let more_headers = [
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", NAME),
+        ];
+        let opening = [
+            PREFACE.to_vec(),
+            frame(SETTINGS, 0, 0, &settings),
+            frame(HEADERS, END_HEADERS, 1, &fields(&more_headers)),
+            frame(DATA, END_STREAM, 1, call.as_bytes()),
+        ];
+        writer.write_all(&opening.concat()).await.unwrap();
+        let (sender, mut frames) = tokio::sync::mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(next) = read(&mut reader).await {
+                let _ = sender.send(next);
+            }
+        });
+        let begun = Instant::now();
+        let mut second = tokio::time::interval(Duration::from_secs(1));
+        let mut came = 0;
+        while begun.elapsed() < Duration::from_secs(600) {
+            tokio::select! {
+                _ = second.tick(), if more > 0 => {
+                    let room = frame(WINDOW_UPDATE, 0, 1, &more.to_be_bytes());
+                    writer.write_all(&room).await.unwrap();
+                }
+                next = frames.recv() => match next.unwrap() {
+                    (PING, 0, _, text) => writer.write_all(&frame(PING, 1, 0, &text)).await.unwrap(),
+                    (DATA, flags, 1, bytes) => {
+                        came += bytes.len();
+                        if flags & END_STREAM > 0 {
+                            return (came, None, true);
+                        }
+                    }
+                    (RESET, _, 1, _) => return (came, Some(begun.elapsed().as_secs()), false),
+                    _ => {}
+                },
+            }
+        }
+        (came, None, false)
+    }
+
+    const NAME: &str = "echo";
+
+    // req: V-418
+    #[tokio::test(start_paused = true)]
+    async fn v_418_an_answer_for_which_no_room_is_made_ends() {
+        let puppet = Puppet::default();
+        let endpoint = Endpoint::new(Service::new(puppet.clone()), Config::default());
+        let call = |text: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{NAME}","arguments":{{"a":"{text}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            )
+        };
+        let short = call("x");
+        let long = call(&"x".repeat(12_000));
+        for call in [&short, &long] {
+            let (whole, _, is_whole) = grant(&endpoint, call, 1 << 16, 0).await;
+            assert!(is_whole);
+            let length = u32::try_from(whole).unwrap();
+            // None, some, all but a byte.
+            for window in [0, 1, 40, length - 1] {
+                let (came, reset, _) = grant(&endpoint, call, window, 0).await;
+                assert_eq!(came, usize::try_from(window).unwrap());
+                assert!(
+                    matches!(reset, Some(60..=61)),
+                    "{window} of {length}: {reset:?}"
+                );
+            }
+            // Exactly enough, and little by little.
+            let (came, _, is_whole) = grant(&endpoint, call, length, 0).await;
+            assert!(is_whole && came == whole, "{came} of {length}");
+            let (came, _, is_whole) = grant(&endpoint, call, 0, 1 + length / 20).await;
+            assert!(is_whole && came == whole, "{came} of {length}");
+        }
     }
 
     // req: V-418
