@@ -82,7 +82,7 @@ impl Body {
         };
         let next = match &mut self.kind {
             Kind::Whole(bytes) => Poll::Ready(Turn::piece(bytes)),
-            events => events.poll(cx),
+            events @ Kind::Events(_) => events.poll(cx),
         };
         turn.note(&next);
         next

@@ -130,7 +130,7 @@ fn in_json(wanted: &str) -> String {
         _ if wanted.starts_with("unit struct ") => "null",
         _ if wanted.starts_with("tuple ") || wanted.starts_with("a tuple ") => {
             let count = wanted.split(' ').find_map(|word| word.parse::<u32>().ok());
-            return count.map_or("array".to_owned(), |n| format!("array of {n} items"));
+            return count.map_or_else(|| "array".to_owned(), |n| format!("array of {n} items"));
         }
         _ if matches!(first, "struct" | "internally" | "adjacently") => "object",
         _ if first == "enum" => "one of the choices",
@@ -196,7 +196,7 @@ mod tests {
         many: Vec<u32>,
         named: HashMap<String, u16>,
         pair: (u8, u8),
-        inner: Option<Box<All>>,
+        inner: Option<Box<Self>>,
         some: Option<NonZeroU8>,
         any: Value,
         yes: bool,
