@@ -106,6 +106,9 @@ fn check_body(endpoint: &Endpoint, request: &Request) {
             assert!(in_session);
             assert_eq!(message.frame(), body);
         }
+        Route::BadAnswer(malformed) => {
+            assert!(in_session && malformed.answer);
+        }
         Route::Batch(parts) => {
             assert!(in_session);
             assert!(is_batch(&parts));

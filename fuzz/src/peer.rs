@@ -265,6 +265,17 @@ impl Play {
                 let number = *number;
                 self.asked.remove(&number);
             }
+            Turn::BadAnswer(asker, malformed) => {
+                assert!(batch.is_none() && out.is_empty(), "nobody answers it");
+                assert!(malformed.answer, "it has no method");
+                let found = self.asked.iter().find(|(_, kept)| **kept == asker);
+                let number = *found.expect("whoever asked waits").0;
+                assert_eq!(malformed.id, Some(RequestId::Number(number)));
+                self.asked.remove(&number);
+                if wants {
+                    self.pay(id.as_ref());
+                }
+            }
             Turn::Notice(_) => assert!(!wants && out.is_empty()),
             Turn::Nothing(blame) => {
                 assert!(!wants && out.is_empty(), "{blame:?} is not said");
