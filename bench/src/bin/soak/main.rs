@@ -40,6 +40,8 @@ use server::{Reading, Server, Workplace, free_port};
 const FOES: usize = 30;
 /// Hostile voices on standard input.
 const VOICES: usize = 2;
+/// Watchers of a folder, of its lists and of its files; each takes a thread and three files while somebody wants to hear of changes.
+const WATCHERS: usize = 2;
 /// How often servers are looked at; every fifth look is shown.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a server may take to be as it was once all clients have left: longer than an idle thread is kept.
@@ -178,6 +180,11 @@ impl Soak {
             server.fresh = server
                 .read(Duration::ZERO)
                 .ok_or("a server has ended at once")?;
+            if server.name == "notes" {
+                // Sessions that were left want to hear of changes until they are idle for too long.
+                server.fresh.fds += WATCHERS * 3;
+                server.fresh.threads += WATCHERS;
+            }
         }
         Ok(())
     }

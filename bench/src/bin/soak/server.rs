@@ -45,7 +45,7 @@ pub(crate) struct Server {
     pub(crate) port: Option<u16>,
     child: Child,
     log: PathBuf,
-    /// Before the first client came.
+    /// Before the first client came, with what a folder takes for those who want to hear of its changes.
     pub(crate) fresh: Reading,
     pub(crate) readings: Vec<Reading>,
 }
