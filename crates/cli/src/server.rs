@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport::client::Connect;
-use polyport::{Client, ClientError, Command, Era, Patience, Revisions, Server};
+use polyport::model::CODE_RESOURCE_NOT_FOUND;
+use polyport::{Client, ClientError, Code, Command, Era, Patience, Revisions, Server};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, Folders};
 
@@ -176,8 +177,8 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             let lines = lines.join("\n    ");
             said.code(4).hint(format!("it said last:\n    {lines}"))
         }
-        ClientError::Refused(refused) if refused.code == -32602 || refused.code == -32002 => said.code(5),
-        ClientError::Refused(refused) if refused.code == -32021 => said
+        ClientError::Refused(refused) if is_unknown(refused.code) => said.code(5),
+        ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said
             .code(8)
             .hint("this verb has nothing that could answer it"),
         ClientError::NotOffered(_) => said.code(5),
@@ -185,6 +186,11 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
     }
+}
+
+/// Does the code say that there is no such thing, in one era or the other?
+fn is_unknown(code: i32) -> bool {
+    code == Code::InvalidParams.number() || code == CODE_RESOURCE_NOT_FOUND
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

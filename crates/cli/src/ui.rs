@@ -1,5 +1,6 @@
 //! What people read: everything but results goes to standard error.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +17,19 @@ pub(crate) fn say_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
+/// A text in which nothing moves the cursor or colours a terminal: servers write some of what is said.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| if harmful(c) { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
+}
+
 /// Writes to standard error. A reader that is gone is no failure.
 pub(crate) fn say(text: &str) {
+    let text = &*harmless(text);
     let _ = if JSON.load(Ordering::Relaxed) {
         let line =
             json!({"level": "INFO", "fields": {"message": text.trim_end()}, "target": "polyport"});
@@ -111,6 +123,18 @@ mod tests {
             (1_234_567, "1,234,567 tools"),
         ] {
             assert_eq!(count(n, "tool"), want);
+        }
+    }
+
+    // req: S-SHELL
+    #[test]
+    fn what_is_said_moves_no_cursor() {
+        for (text, want) in [
+            ("plain\n\ttext é", "plain\n\ttext é"),
+            ("a\u{1b}[2J\u{7}\r", "a\u{fffd}[2J\u{fffd}\u{fffd}"),
+            ("\u{9b}31m", "\u{fffd}31m"),
+        ] {
+            assert_eq!(harmless(text), want);
         }
     }
 

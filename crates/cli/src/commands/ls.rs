@@ -114,7 +114,7 @@ async fn list(client: &Client, as_json: bool) -> Result<String, ClientError> {
             .collect(),
     );
     lines.push(String::new());
-    Ok(lines.join("\n"))
+    Ok(ui::harmless(&lines.join("\n")).into_owned())
 }
 
 /// What is not offered is an empty list here.

@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{CallError, Shared};
-use crate::handler::BoxFuture;
 
 /// Longest message that is taken.
 const MAX_MESSAGE: usize = 64 << 20;
@@ -32,7 +31,6 @@ pub(super) async fn read(shared: Arc<Shared>, mut reader: Box<dyn AsyncRead + Un
         if n == 0 {
             break;
         }
-        while answers.try_join_next().is_some() {}
         while let Some(line) = lines.next_line() {
             match line {
                 Line::Frame(frame) => take_frame(&shared, frame, &mut junk, &mut answers),
@@ -132,25 +130,28 @@ fn note(shared: &Shared, message: &Message) {
 
 /// Answers a request of the server in a task of its own, if somebody answers those.
 fn answer(shared: &Arc<Shared>, message: &Message, answers: &mut JoinSet<()>) {
-    let mut state = shared.lock();
-    let Some(answerer) = state.answerer.clone() else {
-        drop(state);
+    let Some(answerer) = shared.lock().answerer.clone() else {
         return note(shared, message);
     };
     let Some(id) = message.id().cloned() else {
         return;
     };
-    let answer: BoxFuture<_> = if state.asked.len() >= MAX_ASKED {
-        Box::pin(async { Err(Raw::from_static(TOO_MANY)) })
-    } else {
-        answerer(&message.method(), message.params().raw())
-    };
+    while answers.try_join_next().is_some() {}
+    if answers.len() >= MAX_ASKED {
+        // Who floods us and reads nothing is not even refused.
+        let refusal = written(&id, Err(Raw::from_static(TOO_MANY)));
+        let _ = shared.out.try_send(refusal);
+        return;
+    }
+    let answer = answerer(&message.method(), message.params().raw());
     let (whose, ours) = (shared.clone(), id.clone());
+    // Under the lock: the task looks for itself there at its end.
+    let mut state = shared.lock();
     let task = answers.spawn(async move {
         let text = written(&ours, answer.await);
-        whose.lock().asked.remove(&ours);
         // A server that takes nothing more has ended, which the next read shows.
         let _ = whose.out.send(text).await;
+        whose.lock().asked.remove(&ours);
     });
     state.asked.insert(id, task);
 }

@@ -164,6 +164,32 @@ async fn a_server_that_asks_is_answered() {
     );
 }
 
+// req: S-ASKED
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_questions_is_bounded() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let flood: String = (0..1_000)
+        .map(|_| "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"roots/list\"}\n")
+        .collect();
+    let flood: &'static str = flood.leak();
+    let (caller, _server) = connected(move |method| match method {
+        "tools/call" => Does::Says(flood),
+        _ => Does::Nothing,
+    })
+    .await;
+    let begun = Arc::new(AtomicUsize::new(0));
+    let count = begun.clone();
+    caller.set_answerer(Arc::new(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::pending())
+    }));
+    let asked = caller.request("tools/call", "{}");
+    let waited = tokio::time::timeout(Duration::from_secs(1), asked).await;
+    assert!(waited.is_err());
+    assert_eq!(begun.load(Ordering::SeqCst), 64);
+    caller.close().await;
+}
+
 // req: S-GONE
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_hears_of_the_end() {
