@@ -51,7 +51,10 @@ pub mod stop;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
-pub use caller::{Answerer, CallError, Caller, OnProgress, Opened, Patience, Wait};
+pub use caller::{
+    Answerer, CallError, Caller, Carrier, Inbox, OnProgress, Opened, Outgoing, Patience, Status,
+    Wait,
+};
 #[cfg(unix)]
 pub use child::{Child, Command};
 pub use clock::Clock;

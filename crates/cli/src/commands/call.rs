@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -201,7 +202,7 @@ fn progress(tool: &str) -> OnProgress {
     let tool = tool.to_owned();
     let begun = Instant::now();
     let shows = std::io::stderr().is_terminal();
-    Box::new(move |progress: ProgressParams| {
+    Arc::new(move |progress: ProgressParams| {
         let elapsed = begun.elapsed();
         if !shows || elapsed < QUIET {
             return;

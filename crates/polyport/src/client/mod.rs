@@ -20,14 +20,13 @@ mod connect;
 mod error;
 
 use std::fmt;
-use std::sync::{Arc, PoisonError};
 
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, Cursor, Entries, InputRequiredResult, Method, Prompt,
     ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use polyport_proto::Era;
-use polyport_rt::{Caller, Child, OnProgress, Opened, Stopper, Wait};
+use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
 use polyport_wire::{Raw, splice};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -176,15 +175,11 @@ impl Client {
         params: &str,
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
-        let mut wait = wait.map(Shared::new);
         let mut asked = params.to_owned();
         for _ in 0..MAX_ROUNDS {
-            let answer = match &mut wait {
+            let answer = match &wait {
                 None => self.caller.request(method, &asked).await,
-                Some(wait) => {
-                    let wait = wait.again();
-                    self.caller.request_waiting(method, &asked, wait).await
-                }
+                Some(wait) => self.caller.request_waiting(method, &asked, wait).await,
             };
             let result = match answer.map_err(ClientError::from) {
                 Err(ClientError::Gone { .. }) => return Err(self.gone().await),
@@ -298,34 +293,6 @@ impl fmt::Debug for Client {
             .field("revision", &self.opened.revision)
             .field("server", &self.server)
             .finish_non_exhaustive()
-    }
-}
-
-/// How long is waited, for one round after the other.
-struct Shared {
-    wait: Wait,
-    progress: Option<Arc<std::sync::Mutex<OnProgress>>>,
-}
-
-impl Shared {
-    fn new(mut wait: Wait) -> Self {
-        let progress = wait.progress.take();
-        let progress = progress.map(|progress| Arc::new(std::sync::Mutex::new(progress)));
-        Self { wait, progress }
-    }
-
-    fn again(&self) -> Wait {
-        let progress = self.progress.clone().map(|progress| -> OnProgress {
-            Box::new(move |params| {
-                let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-                progress(params);
-            })
-        });
-        Wait {
-            idle: self.wait.idle,
-            total: self.wait.total,
-            progress,
-        }
     }
 }
 

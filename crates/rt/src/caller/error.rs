@@ -13,6 +13,14 @@ pub enum CallError {
     Refused(Raw),
     /// The connection ended first.
     Closed,
+    /// The server cannot be reached: nothing was sent. The text says at which step.
+    Unreachable(String),
+    /// The connection broke while the answer was awaited; whether the server has done what was asked is not known.
+    Broken(String),
+    /// The answer is an HTTP status instead of a message.
+    Status(Box<Status>),
+    /// The server has forgotten the session, twice in a row; it has not done what was asked.
+    SessionLost,
     /// No answer in time; the peer was told that we no longer wait.
     TimedOut(Duration),
     /// The server speaks no revision that we do; it named these.
@@ -26,6 +34,10 @@ impl fmt::Display for CallError {
         match self {
             Self::Refused(error) => write!(f, "the peer refused: {}", error.as_str()),
             Self::Closed => f.write_str("the connection ended before the answer came"),
+            Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
+            Self::Broken(why) => write!(f, "the connection broke before the answer came: {why}"),
+            Self::Status(status) => status.fmt(f),
+            Self::SessionLost => f.write_str("the server forgets each session at once"),
             Self::TimedOut(after) => write!(f, "no answer after {after:?}"),
             Self::NoCommonRevision(theirs) => {
                 write!(f, "the server speaks none of our revisions, but {theirs}")
@@ -36,3 +48,55 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
+
+/// An HTTP status instead of an answer.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Status {
+    /// The status.
+    pub code: u16,
+    /// The error object that came with it, if one did.
+    pub error: Option<Raw>,
+    /// The beginning of what else the body says, as text.
+    pub said: String,
+    /// What the server wants before it answers: its `WWW-Authenticate` headers.
+    pub challenges: Vec<String>,
+    /// When to try again: `Retry-After`.
+    pub retry_after: Option<String>,
+}
+
+impl Status {
+    /// A status with nothing else.
+    pub fn new(code: u16) -> Self {
+        Self {
+            code,
+            ..Self::default()
+        }
+    }
+
+    /// Is it how a server refuses what it does not speak? Who must log in, is busy or out of order says nothing of what it speaks.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self.code, 400..=499) && !matches!(self.code, 401 | 403 | 407 | 408 | 425 | 429)
+    }
+
+    /// The error object, where the server has answered the request with one; else the status.
+    pub(super) fn meant(self: Box<Self>) -> CallError {
+        match self.error {
+            Some(error) if !matches!(self.code, 401 | 403) => CallError::Refused(error),
+            _ => CallError::Status(self),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server answers with HTTP status {}", self.code)?;
+        if let Some(when) = &self.retry_after {
+            write!(f, " (try again after {when})")?;
+        }
+        if !self.said.is_empty() {
+            write!(f, ": {}", self.said)?;
+        }
+        Ok(())
+    }
+}

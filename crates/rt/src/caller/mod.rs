@@ -1,6 +1,8 @@
-//! The asking side of a line-framed connection: requests out, answers back to whoever waits.
+//! The asking side of a connection: requests out, answers back to whoever waits. What carries them is a [`Carrier`].
 
+mod carrier;
 mod error;
+mod inbox;
 mod line;
 mod noted;
 mod open;
@@ -12,41 +14,46 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use polyport_model::ProgressParams;
-use polyport_proto::{Asking, ClientFacts, Revision};
+use polyport_proto::http::HeaderParam;
+use polyport_proto::{Asking, ClientFacts, Revision, Revisions};
 use polyport_wire::{Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::handler::BoxFuture;
-pub use error::CallError;
+pub use carrier::{Carrier, Outgoing};
+pub use error::{CallError, Status};
+pub use inbox::Inbox;
 use noted::Noted;
 pub use open::{Opened, Patience};
-
-/// How long what has been said may take to be written at the end.
-const CLOSING: Duration = Duration::from_secs(1);
-/// Messages that wait to be written; whoever has more waits.
-const MAX_QUEUED: usize = 64;
 
 /// A connection to a server. Dropping it ends the connection.
 pub struct Caller {
     shared: Arc<Shared>,
-    reading: JoinHandle<()>,
-    writing: Option<JoinHandle<()>>,
     timeout: Duration,
+    /// How the conversation is opened again, where a server forgets it; one at a time.
+    reopening: tokio::sync::Mutex<Option<Reopening>>,
+}
+
+/// What was offered when the conversation was opened.
+#[derive(Clone, Copy, Debug)]
+struct Reopening {
+    ours: Revisions,
+    patience: Duration,
 }
 
 /// Answers what a server asks: from the method and the parameters to a result, or to an error object.
 pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> BoxFuture<Result<Raw, Raw>> + Send + Sync>;
 
 /// Hears each progress notification of a request. Called where messages are read: it must not wait.
-pub type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
+pub type OnProgress = Arc<dyn Fn(ProgressParams) + Send + Sync>;
 
 /// How long one request may take, and who hears of its progress.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Wait {
-    /// How long nothing at all may come of it: neither its answer nor progress. None: as long as `total` lets it.
+    /// How long nothing at all may come of it: neither its answer nor progress, which is asked for. None: as long as `total` lets it.
     pub idle: Option<Duration>,
     /// How long it may take, whatever comes meanwhile. None: without end.
     pub total: Option<Duration>,
@@ -65,18 +72,25 @@ impl fmt::Debug for Wait {
 
 struct Shared {
     state: Mutex<State>,
-    out: mpsc::Sender<Vec<u8>>,
     noted: Notify,
 }
 
 struct State {
     asking: Asking,
+    /// None: the connection has ended, or is being ended.
+    carrier: Option<Arc<dyn Carrier>>,
     waiting: HashMap<RequestId, Waiting>,
     noted: Noted,
     answerer: Option<Answerer>,
-    /// Questions of the server that have no answer yet.
+    /// Those who answer questions of the server, and which of them answers which.
+    answers: JoinSet<()>,
     asked: HashMap<RequestId, AbortHandle>,
-    closed: bool,
+    /// Something that is no message has been told of.
+    junk: bool,
+    /// How often the conversation has been opened again.
+    reopened: u64,
+    /// The arguments of tools that are mirrored in headers.
+    mirrored: HashMap<String, Arc<[HeaderParam]>>,
 }
 
 /// A request that has no answer yet.
@@ -99,44 +113,48 @@ impl Caller {
         client: ClientFacts,
         timeout: Duration,
     ) -> Result<(Self, Option<Raw>), CallError> {
-        let caller = Self::over(reader, writer, Asking::new(revision, client), timeout);
+        let asking = Asking::new(revision, client);
+        let caller = Self::over(|inbox| line::carry(inbox, reader, writer), asking, timeout);
         let opening = caller.shared.lock().asking.opening();
         let Some((id, message)) = opening else {
             return Ok((caller, None));
         };
-        let opened = caller.ask(id, message, caller.patient()).await?;
+        let opened = caller.ask(id, message, &caller.patient()).await?;
         let initialized = caller.shared.lock().asking.initialized();
         caller.send(initialized).await?;
         Ok((caller, Some(opened)))
     }
 
+    /// A caller over a carrier that is made for it; nothing has been said yet.
     fn over(
-        reader: impl AsyncRead + Unpin + Send + 'static,
-        writer: impl AsyncWrite + Unpin + Send + 'static,
+        carrier: impl FnOnce(Inbox) -> Arc<dyn Carrier>,
         asking: Asking,
         timeout: Duration,
     ) -> Self {
         let state = State {
             asking,
+            carrier: None,
             waiting: HashMap::new(),
             noted: Noted::default(),
             answerer: None,
+            answers: JoinSet::new(),
             asked: HashMap::new(),
-            closed: false,
+            junk: false,
+            reopened: 0,
+            mirrored: HashMap::new(),
         };
-        let (out, queue) = mpsc::channel(MAX_QUEUED);
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
-            out,
             noted: Notify::new(),
         });
-        let reading = tokio::spawn(line::read(shared.clone(), Box::new(reader)));
-        let writing = tokio::spawn(line::write(queue, Box::new(writer)));
+        // Under the lock: what it reads at once waits until it is there.
+        let mut state = shared.lock();
+        state.carrier = Some(carrier(Inbox::of(shared.clone())));
+        drop(state);
         Self {
             shared,
-            reading,
-            writing: Some(writing),
             timeout,
+            reopening: tokio::sync::Mutex::new(None),
         }
     }
 
@@ -158,8 +176,7 @@ impl Caller {
         params: &str,
         meta: &str,
     ) -> Result<Raw, CallError> {
-        let (id, message) = self.shared.lock().asking.request(method, params, meta);
-        self.ask(id, message, self.patient()).await
+        self.run(method, params, meta, &self.patient()).await
     }
 
     /// Asks and waits for the result as long as `wait` says. Dropping the future cancels the request.
@@ -170,16 +187,9 @@ impl Caller {
         &self,
         method: &str,
         params: &str,
-        wait: Wait,
+        wait: &Wait,
     ) -> Result<Raw, CallError> {
-        let (id, message) = {
-            let mut state = self.shared.lock();
-            let token = wait.progress.is_some().then(|| state.asking.next_token());
-            state
-                .asking
-                .request(method, params, &token.unwrap_or_default())
-        };
-        self.ask(id, message, wait).await
+        self.run(method, params, "", wait).await
     }
 
     /// Sends a message as it is, without framing.
@@ -187,8 +197,7 @@ impl Caller {
     /// # Errors
     /// The connection has ended.
     pub async fn send(&self, message: Vec<u8>) -> Result<(), CallError> {
-        let sent = self.shared.out.send(message).await;
-        sent.map_err(|_| CallError::Closed)
+        self.shared.send(message).await
     }
 
     /// Answers from now on what a legacy server asks. Without, its requests are kept as notifications are.
@@ -205,9 +214,7 @@ impl Caller {
                 if let Some(note) = state.noted.pop() {
                     return Some(note);
                 }
-                if state.closed {
-                    return None;
-                }
+                state.carrier.as_ref()?;
             }
             noted.await;
         }
@@ -224,17 +231,21 @@ impl Caller {
         self.shared.lock().asking.revision()
     }
 
-    /// Ends the connection once what has been said is written; at most a second is waited for that.
-    pub async fn close(mut self) {
-        let Some(mut writing) = self.writing.take() else {
-            return;
-        };
-        // With all who could say more gone, the writer ends.
-        self.reading.abort();
-        let _ = (&mut self.reading).await;
-        drop(self);
-        if tokio::time::timeout(CLOSING, &mut writing).await.is_err() {
-            writing.abort();
+    /// Says which arguments of a tool are mirrored in headers, where the connection has headers and the era mirrors.
+    pub fn mirror(&self, tool: &str, params: Vec<HeaderParam>) {
+        let mut state = self.shared.lock();
+        if params.is_empty() {
+            state.mirrored.remove(tool);
+        } else {
+            state.mirrored.insert(tool.to_owned(), params.into());
+        }
+    }
+
+    /// Ends the connection once what has been said is written; how long that may take, the carrier bounds.
+    pub async fn close(self) {
+        let carrier = self.shared.lock().carrier.clone();
+        if let Some(carrier) = carrier {
+            carrier.finish().await;
         }
     }
 
@@ -245,17 +256,58 @@ impl Caller {
         }
     }
 
-    async fn ask(&self, id: RequestId, message: Vec<u8>, wait: Wait) -> Result<Raw, CallError> {
+    /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
+    async fn run(
+        &self,
+        method: &str,
+        params: &str,
+        meta: &str,
+        wait: &Wait,
+    ) -> Result<Raw, CallError> {
+        let reopened = self.shared.lock().reopened;
+        match self.once(method, params, meta, wait).await {
+            Err(CallError::SessionLost) => {
+                self.reopen(reopened).await?;
+                self.once(method, params, meta, wait).await
+            }
+            other => other,
+        }
+    }
+
+    async fn once(
+        &self,
+        method: &str,
+        params: &str,
+        meta: &str,
+        wait: &Wait,
+    ) -> Result<Raw, CallError> {
+        let (id, message) = {
+            let mut state = self.shared.lock();
+            let is_heard = wait.progress.is_some() || wait.idle.is_some();
+            if is_heard && meta.is_empty() {
+                let token = state.asking.next_token();
+                state.asking.request(method, params, &token)
+            } else {
+                state.asking.request(method, params, meta)
+            }
+        };
+        match self.ask(id, message, wait).await {
+            Err(CallError::Status(status)) => Err(status.meant()),
+            other => other,
+        }
+    }
+
+    async fn ask(&self, id: RequestId, message: Vec<u8>, wait: &Wait) -> Result<Raw, CallError> {
         let (sender, mut receiver) = oneshot::channel();
         let begun = Instant::now();
         {
             let mut state = self.shared.lock();
-            if state.closed {
+            if state.carrier.is_none() {
                 return Err(CallError::Closed);
             }
             let waiting = Waiting {
                 sender,
-                progress: wait.progress,
+                progress: wait.progress.clone(),
                 heard: begun,
             };
             state.waiting.insert(id.clone(), waiting);
@@ -315,11 +367,24 @@ impl Unanswered<'_> {
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        if state.waiting.remove(self.id).is_some()
-            && let Some(cancel) = state.asking.cancel(self.id)
-        {
-            // Courtesy only: a peer that takes nothing more is not waited for.
-            let _ = self.shared.out.try_send(cancel);
+        if state.waiting.remove(self.id).is_none() {
+            return;
+        }
+        let note = state.asking.cancel(self.id);
+        let note = note.map(|text| state.outgoing(text));
+        let carrier = state.carrier.clone();
+        drop(state);
+        if let Some(carrier) = carrier {
+            carrier.forget(self.id, note);
+        }
+    }
+}
+
+impl State {
+    fn outgoing(&self, text: Vec<u8>) -> Outgoing {
+        Outgoing {
+            text,
+            revision: self.asking.revision(),
         }
     }
 }
@@ -329,13 +394,25 @@ impl Shared {
         // Nothing that is done under the lock leaves it half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    async fn send(&self, text: Vec<u8>) -> Result<(), CallError> {
+        let sending = {
+            let state = self.lock();
+            let carrier = state.carrier.as_ref().ok_or(CallError::Closed)?;
+            carrier.send(state.outgoing(text))
+        };
+        sending.await
+    }
 }
 
 impl Drop for Caller {
     fn drop(&mut self) {
-        self.reading.abort();
-        if let Some(writing) = &self.writing {
-            writing.abort();
+        let mut state = self.shared.lock();
+        state.answers.abort_all();
+        let carrier = state.carrier.take();
+        drop(state);
+        if let Some(carrier) = carrier {
+            carrier.abort();
         }
     }
 }

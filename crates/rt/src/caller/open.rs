@@ -12,7 +12,7 @@ use polyport_wire::Raw;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use super::{CallError, Caller, Wait};
+use super::{CallError, Caller, Carrier, Inbox, Reopening, Wait, line};
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -76,6 +76,20 @@ impl Caller {
         ours: Revisions,
         patience: Patience,
     ) -> Result<(Self, Opened), CallError> {
+        let carrier = |inbox| line::carry(inbox, reader, writer);
+        Self::open_over(carrier, client, ours, patience).await
+    }
+
+    /// The same over a carrier that is made for it.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn open_over(
+        carrier: impl FnOnce(Inbox) -> Arc<dyn Carrier>,
+        client: ClientFacts,
+        ours: Revisions,
+        patience: Patience,
+    ) -> Result<(Self, Opened), CallError> {
         let newest = |era| ours.only(era).iter().next();
         let (modern, legacy) = (newest(Era::Modern), newest(Era::Legacy));
         let Some(first) = modern.or(legacy) else {
@@ -84,7 +98,7 @@ impl Caller {
             ));
         };
         let asking = Asking::new(first, client);
-        let caller = Self::over(reader, writer, asking, patience.request);
+        let caller = Self::over(carrier, asking, patience.request);
         caller.set_answerer(Arc::new(|method, _| {
             let answer = without_answers(method);
             Box::pin(async { answer })
@@ -94,7 +108,26 @@ impl Caller {
             (Some(_), None) => caller.discover(first, patience.handshake).await?,
             (Some(_), Some(legacy)) => caller.find_out(ours, legacy, patience).await?,
         };
+        *caller.reopening.lock().await = Some(Reopening {
+            ours,
+            patience: patience.handshake,
+        });
         Ok((caller, opened))
+    }
+
+    /// Opens the conversation again, which the server has forgotten, unless somebody has meanwhile; `seen` is how often it had been
+    /// opened again when the request was sent.
+    pub(super) async fn reopen(&self, seen: u64) -> Result<(), CallError> {
+        let reopening = self.reopening.lock().await;
+        let Some(Reopening { ours, patience }) = *reopening else {
+            return Err(CallError::SessionLost);
+        };
+        if self.shared.lock().reopened != seen {
+            return Ok(());
+        }
+        self.initialize(ours, patience).await?;
+        self.shared.lock().reopened += 1;
+        Ok(())
     }
 
     /// Asks about the era and goes on in it.
@@ -106,8 +139,14 @@ impl Caller {
     ) -> Result<Opened, CallError> {
         // Neither is cancelled: a server that did not understand the question would not understand that either.
         let (id, message) = self.shared.lock().asking.probe();
-        let mut probing = pin!(self.ask(id, message, at_most(patience.handshake)));
-        let early = match timeout(patience.probe, &mut probing).await {
+        let silence = {
+            let state = self.shared.lock();
+            let carrier = state.carrier.as_ref().ok_or(CallError::Closed)?;
+            carrier.silence(patience.probe)
+        };
+        let wait = at_most(patience.handshake);
+        let mut probing = pin!(self.ask(id, message, &wait));
+        let early = match timeout(silence.unwrap_or(Duration::MAX), &mut probing).await {
             Ok(answer) => self.go_on(answer, ours, patience).await?,
             Err(_) => None,
         };
@@ -138,6 +177,10 @@ impl Caller {
         let verdict = match answer {
             Ok(result) => judge(Ok(&result), ours),
             Err(CallError::Refused(error)) => judge(Err(&error), ours),
+            Err(CallError::Status(status)) if status.is_refusal() => match &status.error {
+                Some(error) => judge(Err(error), ours),
+                None => Verdict::Legacy,
+            },
             Err(error) => return Err(error),
         };
         match verdict {
@@ -155,7 +198,7 @@ impl Caller {
 
     async fn discover(&self, revision: Revision, patience: Duration) -> Result<Opened, CallError> {
         let (id, message) = self.shared.lock().asking.probe();
-        let found = self.ask(id, message, at_most(patience)).await?;
+        let found = self.ask(id, message, &at_most(patience)).await?;
         let found = found.decode().map_err(|error| unreadable(&error))?;
         Ok(Opened::discovered(revision, found))
     }
@@ -167,7 +210,7 @@ impl Caller {
                 "no revision with a handshake".to_owned(),
             ));
         };
-        let result = self.ask(id, message, at_most(patience)).await?;
+        let result = self.ask(id, message, &at_most(patience)).await?;
         let result = result
             .decode::<InitializeResult>()
             .map_err(|error| unreadable(&error))?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polyport_proto::{Era, Revisions};
-use polyport_rt::{CallError, Caller, Patience, Wait};
+use polyport_rt::{CallError, Caller, OnProgress, Patience, Wait};
 use tokio::io::DuplexStream;
 use tokio::task::JoinHandle;
 
@@ -85,19 +85,28 @@ async fn progress_keeps_a_request_alive_and_the_hard_cap_ends_it() {
         let wait = Wait {
             idle,
             total,
-            progress: Some(Box::new(move |p| heard.lock().unwrap().push(p.value()))),
+            progress: Some(Arc::new(move |p| heard.lock().unwrap().push(p.value()))),
         };
         let begun = tokio::time::Instant::now();
-        let ended = caller.request_waiting("tools/call", "{}", wait).await;
+        let ended = caller.request_waiting("tools/call", "{}", &wait).await;
         assert!(matches!(ended, Err(CallError::TimedOut(_))), "{ended:?}");
         assert_eq!(begun.elapsed().as_secs(), want);
         assert_eq!(*seen.lock().unwrap(), [1.0]);
     }
 }
 
-// req: S-WAIT
+// req: S-WAIT, BR-064, BR-068
 #[tokio::test(start_paused = true)]
-async fn each_progress_begins_the_idle_time_anew() {
+async fn br_064_br_068_each_progress_begins_the_idle_time_anew_whoever_hears_of_it() {
+    let nobody: Option<OnProgress> = None;
+    let somebody: OnProgress = Arc::new(|_| ());
+    let panics: OnProgress = Arc::new(|p| assert_ne!(p.value(), 2.0, "on purpose"));
+    for progress in [nobody, Some(somebody), Some(panics)] {
+        progress_with(progress).await;
+    }
+}
+
+async fn progress_with(progress: Option<OnProgress>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let server = async move {
@@ -128,9 +137,9 @@ async fn each_progress_begins_the_idle_time_anew() {
         let wait = Wait {
             idle: secs(10),
             total: None,
-            progress: Some(Box::new(|_| ())),
+            progress,
         };
-        let answer = caller.request_waiting("tools/call", "{}", wait).await;
+        let answer = caller.request_waiting("tools/call", "{}", &wait).await;
         assert_eq!(answer.unwrap().as_str(), "{\"ok\":true}");
         caller.close().await;
     };

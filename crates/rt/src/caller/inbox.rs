@@ -1,0 +1,216 @@
+//! Hands each message of a server to whoever waits for it, and has its questions answered.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polyport_model::{CancelledParams, ProgressParams, ProgressToken};
+use polyport_proto::http::HeaderParam;
+use polyport_wire::{Kind, Limits, Message, Raw, RequestId, batch, write};
+use tokio::time::Instant;
+
+use super::{CallError, Shared};
+
+/// Questions of a server that are answered at once.
+const MAX_ASKED: usize = 64;
+const TOO_MANY: &str =
+    "{\"code\":-32600,\"message\":\"Too many questions at once: wait for the answers first.\"}";
+/// Characters shown of what is no message.
+const SHOWN: usize = 200;
+
+/// Where a carrier brings what the server sends.
+#[derive(Clone)]
+pub struct Inbox(Arc<Shared>);
+
+impl Inbox {
+    pub(super) fn of(shared: Arc<Shared>) -> Self {
+        Self(shared)
+    }
+
+    /// Takes one message, or a batch of them. What is no message is told of once, and left out.
+    pub fn take(&self, frame: Bytes) {
+        let limits = Limits::default();
+        // 2025-03-26, basic, Batching; in other revisions no server sends them.
+        if batch::is_batch(&frame) {
+            let parts = batch::split(&frame, &limits).unwrap_or_else(|_| vec![frame]);
+            for part in parts {
+                self.take_one(&part, &limits);
+            }
+        } else {
+            self.take_one(&frame, &limits);
+        }
+    }
+
+    /// A request has failed on its way.
+    pub fn fail(&self, id: &RequestId, error: CallError) {
+        let waiting = self.0.lock().waiting.remove(id);
+        if let Some(waiting) = waiting {
+            // Nobody may be waiting any more.
+            let _ = waiting.sender.send(Err(error));
+        }
+    }
+
+    /// Does somebody wait for the answer to this request?
+    pub fn is_waited_for(&self, id: &RequestId) -> bool {
+        self.0.lock().waiting.contains_key(id)
+    }
+
+    /// The arguments of a tool that are mirrored in headers, as far as is known.
+    pub fn mirrored(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+        self.0.lock().mirrored.get(tool).cloned()
+    }
+
+    /// The connection has ended; nothing comes any more.
+    pub fn close(&self) {
+        let mut state = self.0.lock();
+        state.waiting.clear();
+        state.asked.clear();
+        state.answers.abort_all();
+        let carrier = state.carrier.take();
+        drop(state);
+        self.0.noted.notify_one();
+        if let Some(carrier) = carrier {
+            carrier.abort();
+        }
+    }
+
+    fn take_one(&self, frame: &Bytes, limits: &Limits) {
+        match Message::parse(frame.clone(), limits) {
+            Ok(message) => self.give(message),
+            Err(malformed) => {
+                if !std::mem::replace(&mut self.0.lock().junk, true) {
+                    let line = String::from_utf8_lossy(frame);
+                    let line: String = line.chars().take(SHOWN).collect();
+                    tracing::warn!(%malformed, ?line, "the server writes something else than messages; only the first is told");
+                }
+            }
+        }
+    }
+
+    fn give(&self, mut message: Message) {
+        let result = match message.kind() {
+            Kind::Response => message.result().map(Ok),
+            Kind::Failure => message.error().map(|error| Err(CallError::Refused(error))),
+            Kind::Request => return self.answer(&message),
+            Kind::Notification => {
+                if message.method() == "notifications/cancelled" {
+                    self.cancelled(&message);
+                }
+                return self.note(&message);
+            }
+        };
+        let waiting = message
+            .take_id()
+            .and_then(|id| self.0.lock().waiting.remove(&id));
+        if let (Some(result), Some(waiting)) = (result, waiting) {
+            // Nobody may be waiting any more.
+            let _ = waiting.sender.send(result);
+        }
+    }
+
+    fn note(&self, message: &Message) {
+        let mut state = self.0.lock();
+        if message.method() == "notifications/progress"
+            && let Some(raw) = message.params().raw()
+            && let Ok(progress) = raw.decode::<ProgressParams>()
+            && let ProgressToken::Number(token) = progress.progress_token
+            && let Some(waiting) = state.waiting.get_mut(&RequestId::Number(token))
+        {
+            waiting.heard = Instant::now();
+            let hears = waiting.progress.clone();
+            drop(state);
+            if let Some(hears) = hears
+                && catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err()
+            {
+                tracing::error!(
+                    "the function that hears of progress has panicked; the call goes on"
+                );
+            }
+            return;
+        }
+        state.noted.push(message.frame());
+        drop(state);
+        self.0.noted.notify_one();
+    }
+
+    /// Answers a request of the server in a task of its own, if somebody answers those.
+    fn answer(&self, message: &Message) {
+        let mut state = self.0.lock();
+        let Some(answerer) = state.answerer.clone() else {
+            drop(state);
+            return self.note(message);
+        };
+        let Some(id) = message.id().cloned() else {
+            return;
+        };
+        while state.answers.try_join_next().is_some() {}
+        let answering = state.answers.len();
+        drop(state);
+        let (whose, ours) = (self.0.clone(), id.clone());
+        if answering >= MAX_ASKED {
+            // Who floods us and reads nothing is not even refused.
+            if answering < MAX_ASKED * 2 {
+                self.spawn(None, async move {
+                    let refusal = written(&ours, Err(Raw::from_static(TOO_MANY)));
+                    let _ = whose.send(refusal).await;
+                });
+            }
+            return;
+        }
+        let answer = answerer(&message.method(), message.params().raw());
+        self.spawn(Some(id), async move {
+            let text = written(&ours, answer.await);
+            // A server that takes nothing more has ended, which the next read shows.
+            let _ = whose.send(text).await;
+            whose.lock().asked.remove(&ours);
+        });
+    }
+
+    fn spawn(&self, id: Option<RequestId>, answer: impl Future<Output = ()> + Send + 'static) {
+        // Under the lock: the task looks for itself there at its end.
+        let mut state = self.0.lock();
+        if state.carrier.is_none() {
+            return;
+        }
+        let task = state.answers.spawn(answer);
+        if let Some(id) = id {
+            state.asked.insert(id, task);
+        }
+    }
+
+    /// The server no longer waits for an answer.
+    fn cancelled(&self, message: &Message) {
+        let params = message.params().raw();
+        let params = params.and_then(|params| params.decode::<CancelledParams>().ok());
+        if let Some(id) = params.and_then(|params| params.request_id)
+            && let Some(task) = self.0.lock().asked.remove(&id)
+        {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
+fn written(id: &RequestId, answer: Result<Raw, Raw>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match answer {
+        Ok(result) => {
+            write::response_head(&mut out, id);
+            out.extend_from_slice(result.as_bytes());
+        }
+        Err(error) => {
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+            id.write(&mut out);
+            out.extend_from_slice(b",\"error\":");
+            out.extend_from_slice(error.as_bytes());
+        }
+    }
+    out.push(b'}');
+    out
+}
