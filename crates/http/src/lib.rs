@@ -1,4 +1,4 @@
-//! Streamable HTTP on hyper, the serving side: bodies, sessions in flight, the listener. What is decided is in `polyport-proto`.
+//! Streamable HTTP on hyper, both sides: bodies, sessions in flight, the listener. What is decided is in `polyport-proto`.
 //!
 //! # Layout
 //! - [`endpoint`]: one request in, one response out; its `legacy` half holds the sessions.
@@ -6,9 +6,12 @@
 //! - `routes`: what an endpoint answers on; `cors`: what pages in a browser may send and read there.
 //! - [`serve`]: listener, connections. `mount`: the same endpoint inside another server, and the end of both.
 //! - [`authorize`]: the hook that says who asks.
+//! - `client` (feature): the asking side, over Streamable HTTP and over the older HTTP with SSE.
 
 pub mod authorize;
 mod body;
+#[cfg(feature = "client")]
+pub mod client;
 mod collect;
 mod cors;
 pub mod endpoint;

@@ -1,4 +1,4 @@
-//! Finds the way to a server and opens the conversation: a program that is started, or a service in this process.
+//! Finds the way to a server and opens the conversation: a program that is started, an address, or a service in this process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub struct Connect {
 enum Way {
     Command(Command),
     Service(Box<Service>),
+    #[cfg(feature = "http-client")]
+    Http(polyport_http::client::Target),
 }
 
 impl Connect {
@@ -45,6 +47,12 @@ impl Connect {
     /// A server in this process.
     pub fn service(service: Service) -> Self {
         Self::to(Way::Service(Box::new(service)))
+    }
+
+    /// A server at an address, over Streamable HTTP or the older HTTP with SSE, whichever it speaks.
+    #[cfg(feature = "http-client")]
+    pub fn http(target: polyport_http::client::Target) -> Self {
+        Self::to(Way::Http(target))
     }
 
     fn to(way: Way) -> Self {
@@ -141,6 +149,12 @@ impl Connect {
                     self.answers,
                 ))
             }
+            #[cfg(feature = "http-client")]
+            Way::Http(target) => {
+                let (speaks, patience) = (self.speaks, self.patience);
+                let opened = polyport_http::client::open(target, facts, speaks, patience).await?;
+                Ok(client(opened, Serving::Elsewhere, self.answers))
+            }
             Way::Command(command) => {
                 let started = start(&command, facts.clone(), self.speaks, self.patience).await;
                 let (opened, child) = match started {
@@ -167,8 +181,13 @@ fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers
     caller.set_answerer(Arc::new(move |method, params| {
         Box::pin(theirs.clone().answer(method.to_owned(), params))
     }));
+    #[cfg(feature = "http-client")]
+    let has_headers = matches!(serving, Serving::Elsewhere);
+    #[cfg(not(feature = "http-client"))]
+    let has_headers = false;
     Client {
         answers,
+        has_headers,
         caller,
         opened,
         server: tokio::sync::Mutex::new(serving),

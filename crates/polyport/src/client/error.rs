@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use polyport_model::{InputRequiredResult, RpcError};
-use polyport_rt::CallError;
+use polyport_rt::{CallError, Status};
 
 /// Why a client did not get what it asked for.
 #[derive(Debug)]
@@ -26,6 +26,12 @@ pub enum ClientError {
         /// The last lines that it said on standard error.
         said: Vec<String>,
     },
+    /// The server cannot be reached: nothing was sent. The text says at which step.
+    Unreachable(String),
+    /// The connection broke while the answer was awaited; whether the server has done what was asked is not known.
+    Broken(String),
+    /// The server answers with an HTTP status instead of a message.
+    Status(Box<Status>),
     /// The server answered with an error.
     Refused(RpcError),
     /// The server does not say that it offers this; it was not asked.
@@ -50,6 +56,12 @@ impl From<CallError> for ClientError {
             CallError::TimedOut(after) => Self::TimedOut(after),
             CallError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs),
             CallError::Unreadable(why) => Self::Unreadable(why),
+            CallError::Unreachable(why) => Self::Unreachable(why),
+            CallError::Broken(why) => Self::Broken(why),
+            CallError::Status(status) => Self::Status(status),
+            CallError::SessionLost => {
+                Self::Unreadable("it forgets each session at once".to_owned())
+            }
             _ => Self::Gone {
                 status: None,
                 said: Vec::new(),
@@ -66,6 +78,9 @@ impl fmt::Display for ClientError {
                 Some(status) => write!(f, "the server has ended ({status})"),
                 None => f.write_str("the server has closed the connection"),
             },
+            Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
+            Self::Broken(why) => write!(f, "the connection broke before the answer came: {why}"),
+            Self::Status(status) => status.fmt(f),
             Self::Refused(error) => write!(f, "the server refused: {error}"),
             Self::NotOffered(what) => write!(f, "the server does not offer {what}"),
             Self::NeedsInput(_) => {

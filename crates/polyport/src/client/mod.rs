@@ -22,8 +22,9 @@ mod error;
 use std::fmt;
 
 use polyport_model::{
-    CallTool, CallToolParams, CallToolResult, Cursor, Entries, InputRequiredResult, Method, Prompt,
-    ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
+    CODE_HEADER_MISMATCH, CallTool, CallToolParams, CallToolResult, Cursor, Entries,
+    InputRequiredResult, Method, Prompt, ReadResource, ReadResourceParams, ReadResourceResult,
+    Resource, ResourceTemplate, Tool,
 };
 use polyport_proto::Era;
 use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
@@ -33,9 +34,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Mutex;
 
+use crate::schema::mirrored;
 use answers::Answers;
 pub use connect::Connect;
+
 pub use error::ClientError;
+#[cfg(feature = "http-client")]
+pub use polyport_http::client::{BadTarget, Target};
 
 /// Pages of one list that are asked for; a server with more has no end.
 const MAX_PAGES: usize = 1_000;
@@ -47,6 +52,8 @@ pub struct Client {
     caller: Caller,
     opened: Opened,
     answers: Answers,
+    /// Messages travel with headers.
+    has_headers: bool,
     server: Mutex<Serving>,
 }
 
@@ -54,7 +61,11 @@ pub struct Client {
 #[derive(Debug)]
 enum Serving {
     Child(Box<Child>),
-    Inside { _stopper: Stopper },
+    Inside {
+        _stopper: Stopper,
+    },
+    #[cfg(feature = "http-client")]
+    Elsewhere,
 }
 
 /// The members of a page that are read in every list.
@@ -76,7 +87,30 @@ impl Client {
     /// [`ClientError`].
     pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
-        self.list("tools/list", "tools").await
+        let tools = self.list("tools/list", "tools").await?;
+        Ok(self.mirroring(tools))
+    }
+
+    /// Notes which arguments are mirrored in headers. Where they are, a tool that marks them wrongly cannot be called, and is left out
+    /// (2026-07-28, basic/transports/streamable-http).
+    fn mirroring(&self, mut tools: Vec<Tool>) -> Vec<Tool> {
+        if !self.opened.revision.profile().mirrored_headers || !self.has_headers {
+            return tools;
+        }
+        tools.retain(|tool| {
+            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+            match mirrored::header_params(&schema) {
+                Ok(params) => {
+                    self.caller.mirror(&tool.name, params);
+                    true
+                }
+                Err(why) => {
+                    tracing::warn!(tool = tool.name, why, "a tool is left out");
+                    false
+                }
+            }
+        });
+        tools
     }
 
     /// All resources, page by page.
@@ -176,6 +210,7 @@ impl Client {
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
         let mut asked = params.to_owned();
+        let mut is_refreshed = false;
         for _ in 0..MAX_ROUNDS {
             let answer = match &wait {
                 None => self.caller.request(method, &asked).await,
@@ -183,6 +218,16 @@ impl Client {
             };
             let result = match answer.map_err(ClientError::from) {
                 Err(ClientError::Gone { .. }) => return Err(self.gone().await),
+                // It wants arguments in headers that we do not know of, or no longer.
+                Err(ClientError::Refused(error))
+                    if error.code == CODE_HEADER_MISMATCH
+                        && method == CallTool::NAME
+                        && !is_refreshed =>
+                {
+                    is_refreshed = true;
+                    Box::pin(self.tools()).await?;
+                    continue;
+                }
                 other => other?,
             };
             let Some(needed) = input_required(&result) else {
@@ -236,7 +281,7 @@ impl Client {
     async fn gone(&self) -> ClientError {
         match &mut *self.server.lock().await {
             Serving::Child(child) => connect::how_it_ended(child).await,
-            Serving::Inside { .. } => ClientError::Gone {
+            _ => ClientError::Gone {
                 status: None,
                 said: Vec::new(),
             },

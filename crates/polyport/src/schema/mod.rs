@@ -11,6 +11,7 @@ mod effort;
 mod fast;
 mod keywords;
 mod message;
+pub(crate) mod mirrored;
 mod nearest;
 mod sentence;
 mod slow;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use polyport_model::{Icon, Object, Schema, Tool as Listed, ToolAnnotations};
 use polyport_proto::Outcome;
-use polyport_proto::http::{HeaderParam, ParamKind};
+use polyport_proto::http::HeaderParam;
 use polyport_proto::revision::{Profile, Structured};
 use polyport_rt::BoxFuture;
 use polyport_wire::{Member, Params, Raw};
@@ -22,7 +22,7 @@ use super::output::Output;
 use super::reply::{IntoToolResult, fault_outcome, tool_outcome};
 use crate::decode::decode;
 use crate::error::{Fault, ToolError};
-use crate::schema::{Validator, close, tool_schema};
+use crate::schema::{Validator, close, mirrored, tool_schema};
 
 /// What a tool is called with in mind.
 pub(crate) struct Checks {
@@ -383,47 +383,10 @@ fn checked<A: DeserializeOwned + 'static>(
     decode(text).map_err(|violation| ToolError::new(violation.to_string()))
 }
 
-/// The arguments marked with `x-mcp-header` (basic/transports/streamable-http, Custom Headers).
+/// The arguments marked with `x-mcp-header`.
 fn header_params(schema: &Value) -> Option<Arc<[HeaderParam]>> {
-    let mut found = Vec::new();
-    collect_header_params(schema, &mut Vec::new(), &mut found);
+    let found = mirrored::header_params(schema).unwrap_or_else(|why| panic!("{why}"));
     (!found.is_empty()).then(|| found.into())
-}
-
-fn collect_header_params(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderParam>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return;
-    };
-    for (key, property) in properties {
-        path.push(key.clone());
-        if let Some(name) = property.get("x-mcp-header") {
-            let kind = match property.get("type").and_then(Value::as_str) {
-                Some("string") => Some(ParamKind::String),
-                Some("integer") => Some(ParamKind::Integer),
-                Some("boolean") => Some(ParamKind::Boolean),
-                _ => None,
-            };
-            let text = name.as_str().filter(|text| !text.is_empty());
-            let header = text.and_then(|text| {
-                let text = format!("mcp-param-{text}").to_ascii_lowercase();
-                http::HeaderName::from_bytes(text.as_bytes()).ok()
-            });
-            match (kind, header) {
-                (Some(kind), Some(header)) if !found.iter().any(|p| p.header == header) => {
-                    found.push(HeaderParam {
-                        header,
-                        path: path.clone(),
-                        kind,
-                    });
-                }
-                _ => panic!(
-                    "x-mcp-header {name} at {path:?}: a unique header name on a string, integer or boolean"
-                ),
-            }
-        }
-        collect_header_params(property, path, found);
-        path.pop();
-    }
 }
 
 /// Ends a call of a tool that does not exist.

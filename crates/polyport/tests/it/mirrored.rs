@@ -101,6 +101,31 @@ fn v_503_a_header_that_cannot_be_compared_is_a_fault_of_the_program() {
             }}),
             false,
         ),
+        // Not reached by properties alone.
+        (
+            one(json!({"type": "array", "items": {"type": "string", "x-mcp-header": "A"}})),
+            false,
+        ),
+        (
+            one(json!({"anyOf": [{"type": "string", "x-mcp-header": "A"}]})),
+            false,
+        ),
+        (
+            json!({"type": "object", "$defs": {"a": {"type": "string", "x-mcp-header": "A"}}}),
+            false,
+        ),
+        (json!({"type": "object", "x-mcp-header": "A"}), false),
+        // No marks: a name, and values.
+        (
+            json!({"type": "object", "properties": {"x-mcp-header": {"type": "array"}}}),
+            true,
+        ),
+        (
+            one(
+                json!({"type": "object", "default": {"x-mcp-header": 1}, "const": {"x-mcp-header": 1}}),
+            ),
+            true,
+        ),
     ] {
         let text = schema.to_string();
         let built = std::panic::catch_unwind(|| Server::new("s", "1").add_tool(tool(schema)));

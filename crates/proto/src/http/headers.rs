@@ -158,6 +158,41 @@ pub fn decode(value: &HeaderValue) -> Result<Cow<'_, str>, Undecodable> {
         .map_err(|_| Undecodable)
 }
 
+/// The value of `Mcp-Name` or `Mcp-Param-*` for a text: as it is, or `=?base64?…?=` where a header could not hold it or a reader
+/// would take it for something else.
+pub fn encode(text: &str) -> HeaderValue {
+    let is_plain = text.bytes().all(|b| (0x20..=0x7e).contains(&b))
+        && text.trim_matches(' ').len() == text.len()
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    let encoded;
+    let shown = if is_plain {
+        text
+    } else {
+        encoded = format!("=?base64?{}?=", BASE64.encode(text.as_bytes()));
+        &encoded
+    };
+    HeaderValue::from_str(shown).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// The headers that mirror the arguments of a call; what is absent or null has none.
+pub fn mirrored<'a>(
+    params: &'a [HeaderParam],
+    arguments: Option<&'a str>,
+) -> impl Iterator<Item = (HeaderName, HeaderValue)> + 'a {
+    params.iter().filter_map(move |param| {
+        let json = argument(arguments?, &param.path).filter(|value| value != "null")?;
+        let value = match param.kind {
+            ParamKind::String => encode(&string(&json)?),
+            ParamKind::Integer => match integer(&json) {
+                Some(number) => encode(&number.to_string()),
+                None => encode(&json),
+            },
+            ParamKind::Boolean => encode(&json),
+        };
+        Some((param.header.clone(), value))
+    })
+}
+
 /// A tool's argument that is mirrored in a header (`x-mcp-header`, server/tools).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HeaderParam {
@@ -420,6 +455,59 @@ mod tests {
             assert_eq!(decode(&value).ok().as_deref(), want, "{value:?}");
         }
         assert!(decode(&HeaderValue::from_bytes("é".as_bytes()).unwrap()).is_err());
+    }
+
+    // req: S-MIRROR
+    #[test]
+    fn what_is_encoded_decodes_to_itself() {
+        for (text, plain) in [
+            ("plain", true),
+            ("a b=c; \"d\"", true),
+            ("", true),
+            (" padded", false),
+            ("padded ", false),
+            ("a\tb", false),
+            ("a\r\nInjected: yes", false),
+            ("東京", false),
+            ("=?base64?eA==?=", false),
+            ("=?base64?", true),
+            ("=?BASE64?eA==?=", true),
+            ("\u{7f}", false),
+        ] {
+            let value = encode(text);
+            assert_eq!(value.as_bytes() == text.as_bytes(), plain, "{text:?}");
+            assert_eq!(decode(&value).ok().as_deref(), Some(text), "{text:?}");
+        }
+    }
+
+    // req: S-MIRROR
+    #[test]
+    fn what_is_mirrored_is_what_a_server_wants() {
+        let param = |name: &'static str, path: &[&str], kind| HeaderParam {
+            header: HeaderName::from_static(name),
+            path: path.iter().map(|&key| key.to_owned()).collect(),
+            kind,
+        };
+        let params = [
+            param("mcp-param-region", &["region"], ParamKind::String),
+            param("mcp-param-row", &["at", "row"], ParamKind::Integer),
+            param("mcp-param-exact", &["exact"], ParamKind::Boolean),
+        ];
+        for (arguments, count) in [
+            (
+                Some(r#"{"region":"\u6771京","at":{"row":42.0},"exact":false}"#),
+                3,
+            ),
+            (Some(r#"{"region":" eu ","at":{"row":-7}}"#), 2),
+            (Some(r#"{"region":null,"at":{},"exact":true}"#), 1),
+            (Some("{}"), 0),
+            (None, 0),
+        ] {
+            let headers: HeaderMap = mirrored(&params, arguments).collect();
+            assert_eq!(headers.len(), count, "{headers:?}");
+            let judged = Mirror::new(&headers).check_params(&params, arguments);
+            assert!(judged.is_ok(), "{arguments:?}: {judged:?}");
+        }
     }
 
     #[test]

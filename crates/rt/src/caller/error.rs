@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use polyport_model::RpcError;
 use polyport_wire::Raw;
 
 /// Why a request has no result.
@@ -94,9 +95,10 @@ impl fmt::Display for Status {
         if let Some(when) = &self.retry_after {
             write!(f, " (try again after {when})")?;
         }
-        if !self.said.is_empty() {
-            write!(f, ": {}", self.said)?;
+        match self.error.as_ref().map(Raw::decode::<RpcError>) {
+            Some(Ok(error)) => write!(f, ": {error}"),
+            _ if self.said.is_empty() => Ok(()),
+            _ => write!(f, ": {}", self.said),
         }
-        Ok(())
     }
 }

@@ -319,7 +319,12 @@ impl Caller {
         let end = wait.total.map(|total| begun + total);
         let sent = self.send(message);
         match until(end.or_else(|| wait.idle.map(|idle| begun + idle)), sent).await {
-            Some(sent) => sent?,
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                // It is not on its way: there is nothing to cancel.
+                self.shared.lock().waiting.remove(&id);
+                return Err(error);
+            }
             None => return Err(CallError::TimedOut(begun.elapsed())),
         }
         loop {

@@ -1,0 +1,44 @@
+//! The asking side over HTTP: which way a server is spoken to is found out here. What is said is `polyport-rt`'s.
+
+mod connect;
+mod head;
+mod listen;
+mod pair;
+mod resume;
+mod streamable;
+mod take;
+mod target;
+
+use polyport_proto::{ClientFacts, Era, Revisions};
+use polyport_rt::{CallError, Caller, Opened, Patience};
+
+use connect::Connection;
+pub use target::{BadTarget, Target};
+
+/// Connects to the server at an address in the newest revision that both speak: over Streamable HTTP, or over the older HTTP with
+/// SSE where there is no such thing.
+///
+/// # Errors
+/// [`CallError`]. [`CallError::Unreachable`] and [`CallError::Status`] say nothing about what the server speaks.
+pub async fn open(
+    target: Target,
+    client: ClientFacts,
+    ours: Revisions,
+    patience: Patience,
+) -> Result<(Caller, Opened), CallError> {
+    let connection = Connection::to(target)?;
+    let carrier = |inbox| streamable::carry(connection.clone(), inbox);
+    let refused = match Caller::open_over(carrier, client.clone(), ours, patience).await {
+        Err(CallError::Status(status)) if matches!(status.code, 400 | 404 | 405) => status,
+        other => return other,
+    };
+    let legacy = ours.only(Era::Legacy);
+    if legacy == Revisions::NONE {
+        return Err(CallError::Status(refused));
+    }
+    // 2025-03-26, basic/transports, Backwards Compatibility: a server of before answers GET with its endpoint.
+    match pair::carry(connection, patience.handshake).await {
+        Ok(carrier) => Caller::open_over(carrier, client, legacy, patience).await,
+        Err(_) => Err(CallError::Status(refused)),
+    }
+}

@@ -1,0 +1,141 @@
+//! Carries messages over the older HTTP with SSE: one stream brings all, and names where to send to (2024-11-05, basic/transports).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Uri};
+use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
+use polyport_wire::{Kind, Limits, Message, RequestId};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::connect::Connection;
+use super::head;
+use super::take::{self, Holds, Reading};
+use super::target::same_origin;
+
+/// How long a server may take to take a message.
+const TAKING: Duration = Duration::from_secs(30);
+
+/// Connects the stream, and waits for the endpoint that it names.
+///
+/// # Errors
+/// There is no such stream, or it names no endpoint of the same server.
+pub(super) async fn carry(
+    connection: Connection,
+    patience: Duration,
+) -> Result<impl FnOnce(Inbox) -> Arc<dyn Carrier>, CallError> {
+    let opening = begin(&connection);
+    let (reading, endpoint) = timeout(patience, opening)
+        .await
+        .map_err(|_| CallError::TimedOut(patience))??;
+    Ok(move |inbox: Inbox| -> Arc<dyn Carrier> {
+        let reads = tokio::spawn(read(reading, inbox.clone()));
+        Arc::new(Pair {
+            shared: Arc::new(Shared {
+                connection,
+                endpoint,
+                inbox,
+            }),
+            reading: Mutex::new(Some(reads.abort_handle())),
+        })
+    })
+}
+
+async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
+    let mut headers = http::HeaderMap::new();
+    headers.insert(
+        http::header::ACCEPT,
+        http::HeaderValue::from_static("text/event-stream"),
+    );
+    let uri = connection.uri();
+    let asked = connection.request(Method::GET, uri, headers, Bytes::new());
+    let response = asked.await?;
+    if !response.status().is_success() || take::holds(response.headers()) != Holds::Events {
+        return Err(CallError::Status(Box::new(take::status(response).await)));
+    }
+    let mut reading = Reading::new(response.into_body());
+    while let Some((name, data)) = reading.next().await {
+        if name.as_deref() == Some("endpoint") {
+            let endpoint = same_origin(&connection.uri(), &data);
+            return Ok((reading, endpoint.map_err(CallError::Unreachable)?));
+        }
+    }
+    let why = "the stream ended before it named an endpoint".to_owned();
+    Err(CallError::Broken(why))
+}
+
+async fn read(mut reading: Reading, inbox: Inbox) {
+    while reading.give(&inbox).await {}
+    inbox.close();
+}
+
+struct Pair {
+    shared: Arc<Shared>,
+    reading: Mutex<Option<AbortHandle>>,
+}
+
+struct Shared {
+    connection: Connection,
+    endpoint: Uri,
+    inbox: Inbox,
+}
+
+impl Shared {
+    async fn post(&self, message: &Message, outgoing: &Outgoing) -> Result<(), CallError> {
+        let headers = head::of_message(message, outgoing.revision, None, &self.inbox);
+        let text = message.frame().clone();
+        let asked = self
+            .connection
+            .request(Method::POST, self.endpoint.clone(), headers, text);
+        let response = timeout(TAKING, asked).await;
+        let response = response.map_err(|_| CallError::TimedOut(TAKING))??;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        let status = timeout(TAKING, take::status(response)).await;
+        let status = status.map_err(|_| CallError::TimedOut(TAKING))?;
+        Err(CallError::Status(Box::new(status)))
+    }
+}
+
+impl Carrier for Pair {
+    fn send(&self, outgoing: Outgoing) -> BoxFuture<Result<(), CallError>> {
+        let shared = self.shared.clone();
+        Box::pin(async move {
+            let text = Bytes::from(outgoing.text.clone());
+            let message = Message::parse(text, &Limits::default()).map_err(|malformed| {
+                CallError::Unreadable(format!("what was to be sent is no message: {malformed}"))
+            })?;
+            match shared.post(&message, &outgoing).await {
+                // The request fails; whoever waits hears why.
+                Err(error) if message.kind() == Kind::Request => Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "the server has not taken a message that has no answer");
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            }
+        })
+    }
+
+    fn forget(&self, _id: &RequestId, note: Option<Outgoing>) {
+        if let Some(note) = note {
+            tokio::spawn(self.send(note));
+        }
+    }
+
+    fn finish(&self) -> BoxFuture<()> {
+        self.abort();
+        Box::pin(async {})
+    }
+
+    fn abort(&self) {
+        let reading = self.reading.lock();
+        let reading = reading.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reading) = reading {
+            reading.abort();
+        }
+    }
+}

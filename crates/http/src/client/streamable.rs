@@ -1,0 +1,269 @@
+//! Carries messages over Streamable HTTP: each is a request of its own, whose response may be a stream.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode};
+use hyper::body::Incoming;
+use polyport_proto::http::headers::SESSION_ID;
+use polyport_proto::{Era, Revision};
+use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
+use polyport_wire::{Kind, Limits, Message, RequestId};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::connect::Connection;
+use super::take::{self, Holds, Reading};
+use super::{head, listen, resume};
+
+/// How long a stream that has brought the answer may take to end; then it is left.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long a server may take to hear that a session ends.
+const ENDING: Duration = Duration::from_secs(2);
+/// How long it may take to say that it has a notification or an answer.
+const TAKING: Duration = Duration::from_secs(30);
+
+/// Messages to one server and back.
+pub(super) struct Streamable {
+    pub(super) connection: Connection,
+    pub(super) inbox: Inbox,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The session that the server has named, and in which revision.
+    session: Option<(HeaderValue, Revision)>,
+    exchanges: HashMap<RequestId, AbortHandle>,
+    listening: Option<AbortHandle>,
+}
+
+pub(super) fn carry(connection: Connection, inbox: Inbox) -> Arc<dyn Carrier> {
+    Arc::new(Carried(Arc::new(Streamable {
+        connection,
+        inbox,
+        state: Mutex::new(State::default()),
+    })))
+}
+
+/// What the caller holds: its end is the end of what runs for it.
+struct Carried(Arc<Streamable>);
+
+impl Carrier for Carried {
+    fn send(&self, message: Outgoing) -> BoxFuture<Result<(), CallError>> {
+        let revision = message.revision;
+        let message = Message::parse(Bytes::from(message.text), &Limits::default());
+        let message = match message {
+            Ok(message) => message,
+            Err(malformed) => {
+                let why = format!("what was to be sent is no message: {malformed}");
+                return Box::pin(async { Err(CallError::Unreadable(why)) });
+            }
+        };
+        let ours = self.0.clone();
+        if message.kind() == Kind::Request
+            && let Some(id) = message.id().cloned()
+        {
+            ours.begin(id, message, revision);
+            return Box::pin(async { Ok(()) });
+        }
+        Box::pin(async move { ours.tell(&message, revision).await })
+    }
+
+    fn forget(&self, id: &RequestId, note: Option<Outgoing>) {
+        let ours = self.0.clone();
+        let exchange = ours.lock().exchanges.remove(id);
+        if let Some(exchange) = exchange {
+            exchange.abort();
+        }
+        // In the modern era the end of the stream says it.
+        let note = note.filter(|note| !note.revision.profile().disconnect_cancels);
+        if let Some(note) = note {
+            let sending = self.send(note);
+            tokio::spawn(timeout(TAKING, sending));
+        }
+    }
+
+    fn silence(&self, _: Duration) -> Option<Duration> {
+        None
+    }
+
+    fn finish(&self) -> BoxFuture<()> {
+        let ours = self.0.clone();
+        ours.leave();
+        let session = ours.lock().session.take();
+        Box::pin(async move {
+            let Some((session, revision)) = session else {
+                return;
+            };
+            let headers = head::of_end(revision, &session);
+            let uri = ours.connection.uri();
+            let asked = ours
+                .connection
+                .request(Method::DELETE, uri, headers, Bytes::new());
+            // D-19: whatever is answered, the session is over for us.
+            let _ = timeout(ENDING, asked).await;
+        })
+    }
+
+    fn abort(&self) {
+        self.0.leave();
+    }
+}
+
+impl Streamable {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that is done under the lock leaves it half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session that the server has named.
+    pub(super) fn session(&self) -> Option<HeaderValue> {
+        Some(self.lock().session.as_ref()?.0.clone())
+    }
+
+    /// Ends what runs.
+    fn leave(&self) {
+        let mut state = self.lock();
+        let exchanges = state.exchanges.drain().map(|(_, handle)| handle);
+        let all: Vec<_> = exchanges.collect();
+        let listening = state.listening.take();
+        drop(state);
+        for handle in all.into_iter().chain(listening) {
+            handle.abort();
+        }
+    }
+
+    /// Sends a request, and sees to what comes of it in a task of its own.
+    fn begin(self: Arc<Self>, id: RequestId, message: Message, revision: Revision) {
+        let ours = self.clone();
+        // Under the lock: the task looks for itself there at its end.
+        let mut state = self.lock();
+        let theirs = id.clone();
+        let task = tokio::spawn(async move {
+            if let Err(error) = ours.exchange(&id, &message, revision).await {
+                ours.inbox.fail(&id, error);
+            }
+            ours.lock().exchanges.remove(&id);
+        });
+        state.exchanges.insert(theirs, task.abort_handle());
+    }
+
+    async fn exchange(
+        &self,
+        id: &RequestId,
+        message: &Message,
+        revision: Revision,
+    ) -> Result<(), CallError> {
+        let is_opening = message.method() == "initialize";
+        let session = if is_opening { None } else { self.session() };
+        let headers = head::of_message(message, revision, session.as_ref(), &self.inbox);
+        let text = message.frame().clone();
+        let response = self.connection.post(headers, text).await?;
+        let status = response.status();
+        if status == StatusCode::NOT_FOUND && session.is_some() {
+            return Err(self.lost(session.as_ref(), response).await);
+        }
+        if !status.is_success() {
+            return Err(CallError::Status(Box::new(take::status(response).await)));
+        }
+        take::check_coding(response.headers())?;
+        if is_opening {
+            let session = response.headers().get(SESSION_ID).cloned();
+            self.lock().session = session.map(|session| (session, revision));
+        }
+        match take::holds(response.headers()) {
+            Holds::Json => {
+                self.inbox.take(take::whole(response.into_body()).await?);
+                if self.inbox.is_waited_for(id) {
+                    let why = "it is the answer to something else".to_owned();
+                    return Err(CallError::Unreadable(why));
+                }
+                Ok(())
+            }
+            Holds::Events => self.read(id, response, revision).await,
+            Holds::Other if matches!(status.as_u16(), 202 | 204) => {
+                let code = status.as_u16();
+                let why = format!(
+                    "the server took the question and answered nothing (HTTP status {code})"
+                );
+                Err(CallError::Unreadable(why))
+            }
+            Holds::Other => {
+                let said = take::status(response).await.said;
+                let why = format!(
+                    "it is neither JSON nor a stream of events; is this the address of an MCP server? {said}"
+                );
+                Err(CallError::Unreadable(why))
+            }
+        }
+    }
+
+    /// Reads a stream to the answer, and to its end if that is near.
+    async fn read(
+        &self,
+        id: &RequestId,
+        response: Response<Incoming>,
+        revision: Revision,
+    ) -> Result<(), CallError> {
+        let mut reading = Reading::new(response.into_body());
+        while self.inbox.is_waited_for(id) {
+            if !reading.give(&self.inbox).await {
+                reading = resume::again(self, reading, revision).await?;
+            }
+        }
+        // So that the connection can be used again.
+        let rest = async { while reading.give(&self.inbox).await {} };
+        let _ = timeout(LINGER, rest).await;
+        Ok(())
+    }
+
+    /// Sends what needs no answer.
+    async fn tell(self: Arc<Self>, message: &Message, revision: Revision) -> Result<(), CallError> {
+        let session = self.session();
+        let headers = head::of_message(message, revision, session.as_ref(), &self.inbox);
+        let posted = self.connection.post(headers, message.frame().clone());
+        let response = timeout(TAKING, posted).await;
+        let response = response.map_err(|_| CallError::TimedOut(TAKING))??;
+        if !response.status().is_success() {
+            let status = timeout(TAKING, take::status(response)).await;
+            let status = status.map_err(|_| CallError::TimedOut(TAKING))?;
+            tracing::warn!(%status, "the server has not taken a message that has no answer");
+            return Ok(());
+        }
+        if message.method() == "notifications/initialized" {
+            self.listen(revision);
+        }
+        Ok(())
+    }
+
+    /// Hears from now on what belongs to no request.
+    fn listen(self: Arc<Self>, revision: Revision) {
+        if revision.profile().era != Era::Legacy {
+            return;
+        }
+        let mut state = self.lock();
+        if let Some((_, spoken)) = &mut state.session {
+            *spoken = revision;
+        }
+        let listening = tokio::spawn(listen::run(self.clone(), revision));
+        let before = state.listening.replace(listening.abort_handle());
+        drop(state);
+        if let Some(before) = before {
+            before.abort();
+        }
+    }
+
+    /// The session is over (basic/transports, Session Management), unless the server means something else by it.
+    async fn lost(&self, session: Option<&HeaderValue>, response: Response<Incoming>) -> CallError {
+        let status = take::status(response).await;
+        tracing::info!(%status, "the server has forgotten the session");
+        let mut state = self.lock();
+        if state.session.as_ref().map(|(session, _)| session) == session {
+            state.session = None;
+        }
+        CallError::SessionLost
+    }
+}
