@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: the official suite, pinned, against `conformance-server`. Owns the verdict, not the scenarios.
+//! `cargo xtask conformance`: the official suite, pinned, against `conformance-server` and `conformance-client`. Owns the verdict,
+//! not the scenarios.
 //!
 //! A scenario passes when it has no check with FAILURE or WARNING and its exit status is 0. What may fail stands in
 //! `conformance/expected-failures.toml`, and that list can only shrink: a listed scenario that passes is a failure.
@@ -25,6 +26,9 @@ const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-
 
 const PACKAGE: &str = "polyport-conformance";
 const SERVER: &str = "conformance-server";
+const CLIENT: &str = "conformance-client";
+/// Client scenarios about OAuth, which the client does not have yet.
+const OAUTH: &str = "auth/";
 /// Checks shown of one scenario.
 const SHOWN: usize = 8;
 const SCENARIO: Duration = Duration::from_secs(60);
@@ -40,7 +44,26 @@ struct Bench {
     node: PathBuf,
     suite: PathBuf,
     url: String,
+    client: PathBuf,
     expected: Expected,
+}
+
+/// Who is tested.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Side {
+    Server,
+    Client,
+}
+
+impl Side {
+    const BOTH: [Self; 2] = [Self::Server, Self::Client];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
 }
 
 /// How one scenario ended.
@@ -91,15 +114,15 @@ fn prepare(arguments: &[String]) -> Result<Result<Plan, String>, String> {
         Err(Lack::Missing(reason)) => return Ok(Err(reason)),
         Err(Lack::Failed(reason)) => return Err(reason),
     };
-    let Some(binary) = build(&root)? else {
-        return Ok(Err(format!("{PACKAGE} has no binary {SERVER} yet")));
-    };
-    let (server, url) = start(&root, &binary)?;
+    build(&root)?;
+    let folder = run::target(&root).join("debug");
+    let (server, url) = start(&root, &folder.join(SERVER))?;
     let bench = Bench {
         root,
         node,
         suite,
         url,
+        client: folder.join(CLIENT),
         expected,
     };
     Ok(Ok(Plan {
@@ -136,19 +159,16 @@ fn install(root: &Path) -> Result<(PathBuf, PathBuf), Lack> {
     Ok((node, suite))
 }
 
-/// The server's path; `None` when the crate has no such binary.
-fn build(root: &Path) -> Result<Option<PathBuf>, String> {
-    if !run::has_binary(root, PACKAGE, SERVER)? {
-        return Ok(None);
-    }
+fn build(root: &Path) -> Result<(), String> {
     let mut command = run::cargo(root);
-    command.args(["build", "--locked", "--package", PACKAGE, "--bin", SERVER]);
+    command.args(["build", "--locked", "--package", PACKAGE, "--bins"]);
     let log = root.join("target/ci/conformance-build.log");
     let built = run::logged(&mut command, &log, BUILD)?;
-    if !built.ok {
-        return Err(built.complaint("building the server"));
+    if built.ok {
+        Ok(())
+    } else {
+        Err(built.complaint("building server and client"))
     }
-    Ok(Some(run::target(root).join("debug").join(SERVER)))
 }
 
 /// Starts the server on a free port and waits until it accepts connections.
@@ -215,7 +235,8 @@ impl Plan {
             return Ok(());
         };
         for revision in &self.revisions {
-            if self.bench.scenarios(revision)?.contains(only) {
+            let known = self.bench.scenarios(revision)?;
+            if known.iter().any(|(_, name)| name == only) {
                 return Ok(());
             }
         }
@@ -231,29 +252,30 @@ impl Plan {
         let listed = self.bench.expected.get(revision);
         let mut tally = Tally::default();
         for name in listed.into_iter().flat_map(BTreeMap::keys) {
-            if !known.contains(name) {
+            if !known.iter().any(|(_, known)| known == name) {
                 println!(
                     "    {name} is listed as an expected failure, but the suite has no such scenario"
                 );
                 tally.failed += 1;
             }
         }
-        let wanted = |name: &String| self.only.as_ref().is_none_or(|only| only == name);
-        let queue: Mutex<VecDeque<String>> = Mutex::new(known.into_iter().filter(wanted).collect());
+        let wanted = |(_, name): &Scenario| self.only.as_ref().is_none_or(|only| only == name);
+        let queue: Mutex<VecDeque<Scenario>> =
+            Mutex::new(known.into_iter().filter(wanted).collect());
         let verdicts = Mutex::new(BTreeMap::new());
         thread::scope(|scope| {
             for _ in 0..self.jobs {
                 scope.spawn(|| {
-                    while let Some(name) = take(&queue) {
-                        let verdict = self.bench.judge(revision, &name);
+                    while let Some((side, name)) = take(&queue) {
+                        let verdict = self.bench.judge(revision, side, &name);
                         let mut verdicts = verdicts.lock().unwrap_or_else(|dead| dead.into_inner());
-                        verdicts.insert(name, verdict);
+                        verdicts.insert((side.name(), name), verdict);
                     }
                 });
             }
         });
         let mut expected = 0;
-        for (name, verdict) in verdicts.into_inner().unwrap_or_default() {
+        for ((side, name), verdict) in verdicts.into_inner().unwrap_or_default() {
             let reason = listed.and_then(|listed| listed.get(&name));
             match (verdict, reason) {
                 (Verdict::Passed, None) => tally.passed += 1,
@@ -265,7 +287,7 @@ impl Plan {
                 }
                 (Verdict::Failed(_), Some(_)) => expected += 1,
                 (Verdict::Failed(why), None) => {
-                    println!("    {name} failed\n{why}");
+                    println!("    {side}: {name} failed\n{why}");
                     tally.failed += 1;
                 }
                 (Verdict::Unused, _) => tally.skipped += 1,
@@ -275,39 +297,55 @@ impl Plan {
     }
 }
 
-fn take(queue: &Mutex<VecDeque<String>>) -> Option<String> {
+/// Whom it tests, and its name.
+type Scenario = (Side, String);
+
+fn take(queue: &Mutex<VecDeque<Scenario>>) -> Option<Scenario> {
     let mut queue = queue.lock().unwrap_or_else(|dead| dead.into_inner());
     queue.pop_front()
 }
 
 impl Bench {
-    /// Names of a revision's server scenarios: lines `  - NAME …`.
-    fn scenarios(&self, revision: &str) -> Result<Vec<String>, String> {
-        let mut command = run::command(&self.node, &self.root);
-        command.arg(&self.suite);
-        command.args(["list", "--server", "--spec-version", revision]);
-        let text = run::output(&mut command)?;
-        let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
-        let names = names.filter_map(|line| line.split_whitespace().next());
-        let names: Vec<String> = names.map(str::to_owned).collect();
-        if names.is_empty() {
-            return Err(format!(
-                "the suite lists no scenario for {revision}:\n{text}"
-            ));
+    /// A revision's scenarios: lines `  - NAME …`.
+    fn scenarios(&self, revision: &str) -> Result<Vec<Scenario>, String> {
+        let mut all = Vec::new();
+        for side in Side::BOTH {
+            let mut command = run::command(&self.node, &self.root);
+            command.arg(&self.suite).arg("list");
+            command.arg(format!("--{}", side.name()));
+            command.args(["--spec-version", revision]);
+            let text = run::output(&mut command)?;
+            let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
+            let mut names = names
+                .filter_map(|line| line.split_whitespace().next())
+                .peekable();
+            if names.peek().is_none() {
+                return Err(format!(
+                    "the suite lists no {} scenario for {revision}:\n{text}",
+                    side.name()
+                ));
+            }
+            let names = names.filter(|name| !name.starts_with(OAUTH));
+            all.extend(names.map(|name| (side, name.to_owned())));
         }
-        Ok(names)
+        Ok(all)
     }
 
-    fn judge(&self, revision: &str, scenario: &str) -> Verdict {
+    fn judge(&self, revision: &str, side: Side, scenario: &str) -> Verdict {
         let folder = self
             .root
             .join("target/conformance")
             .join(revision)
+            .join(side.name())
             .join(scenario);
         let _ = fs::remove_dir_all(&folder);
         let mut command = run::command(&self.node, &self.root);
-        command.arg(&self.suite).arg("server");
-        command.args(["--url", &self.url, "--scenario", scenario]);
+        command.arg(&self.suite).arg(side.name());
+        match side {
+            Side::Server => command.args(["--url", &self.url]),
+            Side::Client => command.arg("--command").arg(&self.client),
+        };
+        command.args(["--scenario", scenario]);
         command
             .args(["--spec-version", revision, "-o"])
             .arg(&folder);

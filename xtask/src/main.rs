@@ -51,7 +51,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "conformance",
         usage: "conformance [REVISION…] [--scenario NAME] [--jobs N]",
-        about: "the official suite against conformance-server",
+        about: "the official suite against conformance-server and conformance-client",
         run: conformance::run,
     },
     Verb {

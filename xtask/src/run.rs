@@ -177,24 +177,6 @@ pub(crate) fn host_triple() -> Result<String, String> {
         .ok_or_else(|| "rustc -vV names no host".to_owned())
 }
 
-/// Whether a package of the workspace has a binary of this name.
-pub(crate) fn has_binary(root: &Path, package: &str, binary: &str) -> Result<bool, String> {
-    let text = output(cargo(root).args(["metadata", "--format-version=1", "--no-deps"]))?;
-    let metadata: Value = serde_json::from_str(&text)
-        .map_err(|error| format!("cannot read cargo metadata: {error}"))?;
-    let packages = metadata["packages"].as_array();
-    let package = packages
-        .into_iter()
-        .flatten()
-        .find(|found| found["name"] == package);
-    let targets = package.and_then(|package| package["targets"].as_array());
-    Ok(targets.into_iter().flatten().any(|target| {
-        let kinds = target["kind"].as_array();
-        let is_binary = kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"));
-        target["name"] == binary && is_binary
-    }))
-}
-
 /// The first line a program prints about its version, if it is there and runs.
 pub(crate) fn version(program: impl AsRef<OsStr>, argument: &str) -> Option<String> {
     let done = Command::new(program)

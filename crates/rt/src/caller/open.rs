@@ -105,7 +105,7 @@ impl Caller {
         }));
         let opened = match (modern, legacy) {
             (None, _) => caller.initialize(ours, patience.handshake).await?,
-            (Some(_), None) => caller.discover(first, patience.handshake).await?,
+            (Some(_), None) => caller.find_modern(ours, patience).await?,
             (Some(_), Some(legacy)) => caller.find_out(ours, legacy, patience).await?,
         };
         *caller.reopening.lock().await = Some(Reopening {
@@ -165,6 +165,21 @@ impl Caller {
             },
             other => other,
         }
+    }
+
+    /// Asks what the server speaks, of the modern era only.
+    async fn find_modern(&self, ours: Revisions, patience: Patience) -> Result<Opened, CallError> {
+        let (id, message) = self.shared.lock().asking.probe();
+        let answer = self.ask(id, message, &at_most(patience.handshake)).await;
+        let refused = match &answer {
+            Err(CallError::Refused(error)) => Some(error.clone()),
+            _ => None,
+        };
+        let opened = self.go_on(answer, ours, patience).await?;
+        opened.ok_or_else(|| match refused {
+            Some(error) => CallError::Refused(error),
+            None => CallError::NoCommonRevision("those of the legacy era".to_owned()),
+        })
     }
 
     /// Goes on in the modern era, if the answer to the question says so.
