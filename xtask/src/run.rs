@@ -9,7 +9,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-
 /// How often a running program is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -1,5 +1,5 @@
 //! For tests only: scripted peers over an in-memory connection in virtual time, handlers that behave as a test wants,
-//! built programs that are talked to on their pipes, and an ear for our own log.
+//! built programs that are talked to on their pipes, a web server that does as it is told, and an ear for our own log.
 
 pub mod asked;
 pub mod handlers;
@@ -9,8 +9,10 @@ pub mod program;
 pub mod script;
 #[cfg(unix)]
 mod sockets;
+pub mod web;
 
 pub use log::Log;
 #[cfg(unix)]
 pub use program::Program;
 pub use script::Script;
+pub use web::Web;

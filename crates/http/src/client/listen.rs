@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Method;
 use polyport_proto::Revision;
 use tokio::time::{Instant, sleep};
 
-use super::head;
-use super::resume::PAUSE;
-use super::streamable::Streamable;
+use super::resume::{PAUSE, SHORTEST};
 use super::take::{self, Holds, Reading};
+use super::way::Way;
 
 /// The longest pause between two tries.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -19,15 +16,11 @@ const LONGEST: Duration = Duration::from_secs(30);
 const GOOD: Duration = Duration::from_secs(10);
 
 /// Listens until the server says that it offers no such stream, or that the session is over.
-pub(super) async fn run(ours: Arc<Streamable>, revision: Revision) {
+pub(super) async fn run(way: Arc<Way>, revision: Revision) {
     let mut last: Option<String> = None;
     let mut pause = PAUSE;
     loop {
-        let headers = head::of_stream(revision, ours.session().as_ref(), last.as_deref());
-        let uri = ours.connection.uri();
-        let asked = ours
-            .connection
-            .request(Method::GET, uri, headers, Bytes::new());
+        let asked = way.stream(revision, last.as_deref());
         let begun = Instant::now();
         let mut wanted = None;
         match asked.await {
@@ -37,7 +30,7 @@ pub(super) async fn run(ours: Arc<Streamable>, revision: Revision) {
                 }
                 let mut reading = Reading::new(response.into_body());
                 reading.last = last;
-                while reading.give(&ours.inbox).await {}
+                while reading.give(&way.inbox).await {}
                 last = reading.last;
                 wanted = reading.retry;
             }
@@ -49,7 +42,7 @@ pub(super) async fn run(ours: Arc<Streamable>, revision: Revision) {
         if begun.elapsed() >= GOOD {
             pause = PAUSE;
         }
-        sleep(wanted.unwrap_or(pause)).await;
+        sleep(wanted.unwrap_or(pause).max(SHORTEST)).await;
         pause = (pause * 2).min(LONGEST);
     }
 }

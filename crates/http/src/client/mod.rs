@@ -8,6 +8,7 @@ mod resume;
 mod streamable;
 mod take;
 mod target;
+mod way;
 
 use polyport_proto::{ClientFacts, Era, Revisions};
 use polyport_rt::{CallError, Caller, Opened, Patience};
@@ -39,6 +40,7 @@ pub async fn open(
     // 2025-03-26, basic/transports, Backwards Compatibility: a server of before answers GET with its endpoint.
     match pair::carry(connection, patience.handshake).await {
         Ok(carrier) => Caller::open_over(carrier, client, legacy, patience).await,
+        Err(error @ CallError::Unreachable(_)) => Err(error),
         Err(_) => Err(CallError::Status(refused)),
     }
 }

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Method;
 use polyport_proto::Revision;
 use polyport_rt::CallError;
 use tokio::time::sleep;
 
-use super::head;
-use super::streamable::Streamable;
 use super::take::{self, Holds, Reading};
+use super::way::Way;
 
 /// How long is waited before the next try, where the server does not say; it doubles with each that fails.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
+/// However little the server wants.
+pub(super) const SHORTEST: Duration = Duration::from_millis(10);
 /// Tries in a row.
 const TRIES: u32 = 5;
 
@@ -22,7 +21,7 @@ const TRIES: u32 = 5;
 /// # Errors
 /// It cannot be resumed: the answer is lost.
 pub(super) async fn again(
-    ours: &Streamable,
+    way: &Way,
     ended: Reading,
     revision: Revision,
 ) -> Result<Reading, CallError> {
@@ -30,13 +29,9 @@ pub(super) async fn again(
         return Err(lost("the stream ended, and it cannot be resumed"));
     };
     for tries in 0..TRIES {
-        let pause = ended.retry.unwrap_or(PAUSE);
-        sleep(pause * 2_u32.pow(tries)).await;
-        let headers = head::of_stream(revision, ours.session().as_ref(), Some(&last));
-        let uri = ours.connection.uri();
-        let asked = ours
-            .connection
-            .request(Method::GET, uri, headers, Bytes::new());
+        let pause = ended.retry.unwrap_or(PAUSE).max(SHORTEST);
+        sleep(pause.saturating_mul(2_u32.pow(tries))).await;
+        let asked = way.stream(revision, Some(&last));
         let response = match asked.await {
             Ok(response) => response,
             Err(error) => {

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::connect::Connection;
 use super::take::{self, Holds, Reading};
+use super::way::Way;
 use super::{head, listen, resume};
 
 /// How long a stream that has brought the answer may take to end; then it is left.
@@ -26,24 +27,22 @@ const ENDING: Duration = Duration::from_secs(2);
 const TAKING: Duration = Duration::from_secs(30);
 
 /// Messages to one server and back.
-pub(super) struct Streamable {
-    pub(super) connection: Connection,
-    pub(super) inbox: Inbox,
+struct Streamable {
+    way: Arc<Way>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The session that the server has named, and in which revision.
-    session: Option<(HeaderValue, Revision)>,
+    /// The revision of the session.
+    revision: Option<Revision>,
     exchanges: HashMap<RequestId, AbortHandle>,
     listening: Option<AbortHandle>,
 }
 
 pub(super) fn carry(connection: Connection, inbox: Inbox) -> Arc<dyn Carrier> {
     Arc::new(Carried(Arc::new(Streamable {
-        connection,
-        inbox,
+        way: Arc::new(Way::new(connection, inbox)),
         state: Mutex::new(State::default()),
     })))
 }
@@ -93,16 +92,15 @@ impl Carrier for Carried {
     fn finish(&self) -> BoxFuture<()> {
         let ours = self.0.clone();
         ours.leave();
-        let session = ours.lock().session.take();
+        let revision = ours.lock().revision.take();
+        let session = ours.way.session();
         Box::pin(async move {
-            let Some((session, revision)) = session else {
+            let (Some(session), Some(revision)) = (session, revision) else {
                 return;
             };
             let headers = head::of_end(revision, &session);
-            let uri = ours.connection.uri();
-            let asked = ours
-                .connection
-                .request(Method::DELETE, uri, headers, Bytes::new());
+            let connection = &ours.way.connection;
+            let asked = connection.request(Method::DELETE, connection.uri(), headers, Bytes::new());
             // D-19: whatever is answered, the session is over for us.
             let _ = timeout(ENDING, asked).await;
         })
@@ -117,11 +115,6 @@ impl Streamable {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that is done under the lock leaves it half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The session that the server has named.
-    pub(super) fn session(&self) -> Option<HeaderValue> {
-        Some(self.lock().session.as_ref()?.0.clone())
     }
 
     /// Ends what runs.
@@ -144,7 +137,7 @@ impl Streamable {
         let theirs = id.clone();
         let task = tokio::spawn(async move {
             if let Err(error) = ours.exchange(&id, &message, revision).await {
-                ours.inbox.fail(&id, error);
+                ours.way.inbox.fail(&id, error);
             }
             ours.lock().exchanges.remove(&id);
         });
@@ -158,30 +151,35 @@ impl Streamable {
         revision: Revision,
     ) -> Result<(), CallError> {
         let is_opening = message.method() == "initialize";
-        let session = if is_opening { None } else { self.session() };
-        let headers = head::of_message(message, revision, session.as_ref(), &self.inbox);
+        let session = if is_opening { None } else { self.way.session() };
+        let headers = head::of_message(message, revision, session.as_ref(), &self.way.inbox);
         let text = message.frame().clone();
-        let response = self.connection.post(headers, text).await?;
+        let response = self.way.connection.post(headers, text).await?;
         let status = response.status();
-        if status == StatusCode::NOT_FOUND && session.is_some() {
-            return Err(self.lost(session.as_ref(), response).await);
+        if status == StatusCode::NOT_FOUND
+            && let Some(session) = &session
+        {
+            return Err(self.lost(session, response).await);
         }
         if !status.is_success() {
             return Err(CallError::Status(Box::new(take::status(response).await)));
         }
         take::check_coding(response.headers())?;
         if is_opening {
-            let session = response.headers().get(SESSION_ID).cloned();
-            self.lock().session = session.map(|session| (session, revision));
+            let session = response.headers().get(SESSION_ID);
+            self.way.set_session(session.cloned());
         }
         match take::holds(response.headers()) {
             Holds::Json => {
-                self.inbox.take(take::whole(response.into_body()).await?);
-                if self.inbox.is_waited_for(id) {
-                    let why = "it is the answer to something else".to_owned();
-                    return Err(CallError::Unreadable(why));
+                let text = take::whole(response.into_body()).await?;
+                self.way.inbox.take(text.clone());
+                if !self.way.inbox.is_waited_for(id) {
+                    return Ok(());
                 }
-                Ok(())
+                Err(match take::failure(&text) {
+                    Some(error) => CallError::Refused(error),
+                    None => CallError::Unreadable("it is the answer to something else".to_owned()),
+                })
             }
             Holds::Events => self.read(id, response, revision).await,
             Holds::Other if matches!(status.as_u16(), 202 | 204) => {
@@ -209,22 +207,22 @@ impl Streamable {
         revision: Revision,
     ) -> Result<(), CallError> {
         let mut reading = Reading::new(response.into_body());
-        while self.inbox.is_waited_for(id) {
-            if !reading.give(&self.inbox).await {
-                reading = resume::again(self, reading, revision).await?;
+        while self.way.inbox.is_waited_for(id) {
+            if !reading.give(&self.way.inbox).await {
+                reading = resume::again(&self.way, reading, revision).await?;
             }
         }
         // So that the connection can be used again.
-        let rest = async { while reading.give(&self.inbox).await {} };
+        let rest = async { while reading.give(&self.way.inbox).await {} };
         let _ = timeout(LINGER, rest).await;
         Ok(())
     }
 
     /// Sends what needs no answer.
     async fn tell(self: Arc<Self>, message: &Message, revision: Revision) -> Result<(), CallError> {
-        let session = self.session();
-        let headers = head::of_message(message, revision, session.as_ref(), &self.inbox);
-        let posted = self.connection.post(headers, message.frame().clone());
+        let session = self.way.session();
+        let headers = head::of_message(message, revision, session.as_ref(), &self.way.inbox);
+        let posted = self.way.connection.post(headers, message.frame().clone());
         let response = timeout(TAKING, posted).await;
         let response = response.map_err(|_| CallError::TimedOut(TAKING))??;
         if !response.status().is_success() {
@@ -240,15 +238,13 @@ impl Streamable {
     }
 
     /// Hears from now on what belongs to no request.
-    fn listen(self: Arc<Self>, revision: Revision) {
+    fn listen(&self, revision: Revision) {
         if revision.profile().era != Era::Legacy {
             return;
         }
         let mut state = self.lock();
-        if let Some((_, spoken)) = &mut state.session {
-            *spoken = revision;
-        }
-        let listening = tokio::spawn(listen::run(self.clone(), revision));
+        state.revision = Some(revision);
+        let listening = tokio::spawn(listen::run(self.way.clone(), revision));
         let before = state.listening.replace(listening.abort_handle());
         drop(state);
         if let Some(before) = before {
@@ -256,14 +252,11 @@ impl Streamable {
         }
     }
 
-    /// The session is over (basic/transports, Session Management), unless the server means something else by it.
-    async fn lost(&self, session: Option<&HeaderValue>, response: Response<Incoming>) -> CallError {
+    /// The session is over (basic/transports, Session Management).
+    async fn lost(&self, session: &HeaderValue, response: Response<Incoming>) -> CallError {
         let status = take::status(response).await;
         tracing::info!(%status, "the server has forgotten the session");
-        let mut state = self.lock();
-        if state.session.as_ref().map(|(session, _)| session) == session {
-            state.session = None;
-        }
+        self.way.forget_session(session);
         CallError::SessionLost
     }
 }

@@ -10,7 +10,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use polyport_rt::{CallError, Inbox, Status};
 use polyport_wire::sse::Events;
-use polyport_wire::{Kind, Limits, Message};
+use polyport_wire::{Kind, Limits, Message, Raw};
 
 /// Longest message that is taken.
 const MAX_MESSAGE: usize = 64 << 20;
@@ -110,14 +110,17 @@ pub(super) async fn status(response: Response<Incoming>) -> Status {
     let Ok((said, is_all)) = upto(body, MAX_SAID).await else {
         return status;
     };
-    if is_all && let Ok(message) = Message::parse(said.clone(), &Limits::default()) {
-        if message.kind() == Kind::Failure {
-            status.error = message.error();
-        }
-    } else if holds(&head.headers) != Holds::Events {
+    status.error = Some(&said).filter(|_| is_all).and_then(failure);
+    if status.error.is_none() && holds(&head.headers) != Holds::Events {
         status.said = shown(&said);
     }
     status
+}
+
+/// The error object of a message that is a failure, whoever it names: some servers name nobody.
+pub(super) fn failure(text: &Bytes) -> Option<Raw> {
+    let message = Message::parse(text.clone(), &Limits::default()).ok()?;
+    (message.kind() == Kind::Failure).then(|| message.error())?
 }
 
 /// The beginning of a text that people may read; a page is none.

@@ -6,6 +6,8 @@ mod apart;
 mod bodies;
 mod bounds;
 mod classify;
+#[cfg(feature = "client")]
+mod client;
 mod cors;
 mod disagree;
 mod guards;

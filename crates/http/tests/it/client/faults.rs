@@ -1,0 +1,244 @@
+//! Servers that answer wrongly, halfway, slowly or not at all: a typed error in bounded time, and the next call works.
+
+use std::time::Duration;
+
+use polyport_proto::{Era, Revisions};
+use polyport_rt::{CallError, Wait};
+use polyport_testkit::Web;
+use polyport_testkit::web::{Reply, Then};
+use serde_json::json;
+
+use super::{as_usual, legacy, modern, opened, result};
+
+const REFUSED: &str =
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32099,\"message\":\"not that\"}}";
+
+fn kind(error: &CallError) -> String {
+    match error {
+        CallError::Refused(_) => "refused".to_owned(),
+        CallError::Status(status) => format!("status {}", status.code),
+        CallError::Broken(_) => "broken".to_owned(),
+        CallError::Unreadable(_) => "unreadable".to_owned(),
+        CallError::Unreachable(_) => "unreachable".to_owned(),
+        CallError::TimedOut(_) => "timed out".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[allow(clippy::too_many_lines)] // A table.
+fn replies() -> Vec<(&'static str, Reply)> {
+    let json = |body: &str| Reply::of("200 OK", "application/json", "", body);
+    let raw = |text: &str, then| Reply::raw(text, then);
+    vec![
+        (
+            "status 400",
+            Reply::of("400 Bad Request", "text/plain", "", "no"),
+        ),
+        (
+            "refused",
+            Reply::of("400 Bad Request", "application/json", "", REFUSED),
+        ),
+        (
+            "refused",
+            Reply::of("500 Oops", "application/json", "", REFUSED),
+        ),
+        (
+            "status 500",
+            Reply::of("500 Oops", "text/plain", "", "oops"),
+        ),
+        (
+            "status 502",
+            Reply::of("502 Bad Gateway", "text/html", "", "<html>"),
+        ),
+        (
+            "status 429",
+            Reply::of("429 Slow", "text/plain", "Retry-After: 3\r\n", ""),
+        ),
+        (
+            "status 401",
+            Reply::of(
+                "401 Who",
+                "application/json",
+                "WWW-Authenticate: Bearer\r\n",
+                REFUSED,
+            ),
+        ),
+        (
+            "status 403",
+            Reply::of("403 No", "application/json", "", REFUSED),
+        ),
+        ("status 304", Reply::empty("304 Not Modified")),
+        // An error that names nobody is the answer to what was asked.
+        ("refused", json(REFUSED)),
+        ("unreadable", json("")),
+        (
+            "unreadable",
+            json("{\"jsonrpc\":\"2.0\",\"id\":9999,\"result\":{}}"),
+        ),
+        ("unreadable", json("{\"jsonrpc\":\"2.0\",\"id\":2,\"resu")),
+        ("unreadable", Reply::empty("202 Accepted")),
+        (
+            "unreadable",
+            Reply::of("200 OK", "text/html", "", "<html>hello</html>"),
+        ),
+        (
+            "unreadable",
+            Reply::of(
+                "200 OK",
+                "application/json",
+                "Content-Encoding: gzip\r\n",
+                "xxxx",
+            ),
+        ),
+        ("broken", raw("", Then::End)),
+        ("broken", raw("HTTP/1.1 200 O", Then::End)),
+        (
+            "broken",
+            raw(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{",
+                Then::End,
+            ),
+        ),
+        (
+            "broken",
+            raw(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                Then::End,
+            ),
+        ),
+        ("broken", raw("SSH-2.0-OpenSSH_9\r\n", Then::End)),
+        ("broken", Reply::events("", "data: {\"jsonrpc\"", Then::End)),
+        ("broken", Reply::events("", "data: what\n\n", Then::End)),
+        ("timed out", raw("", Then::Silence)),
+        (
+            "timed out",
+            raw(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{",
+                Then::Silence,
+            ),
+        ),
+        ("timed out", Reply::events("", ": alive\n\n", Then::Silence)),
+        (
+            "timed out",
+            json("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}").drip(1, Duration::from_millis(50)),
+        ),
+    ]
+}
+
+// req: BR-077, V-412
+#[tokio::test]
+async fn br_077_v_412_a_call_that_fails_fails_alone_and_soon() {
+    let wait = Wait {
+        total: Some(Duration::from_millis(400)),
+        ..Wait::default()
+    };
+    for era in [Era::Legacy, Era::Modern] {
+        for (want, reply) in replies() {
+            let shown = format!("{era:?} {want} {reply:?}");
+            let web = Web::serve(move |asked| match asked.message()["method"].as_str() {
+                Some("tools/call") => reply.clone(),
+                Some("tools/list") => Reply::json(&result(asked, &json!({}))),
+                _ => as_usual(asked).unwrap(),
+            })
+            .await;
+            let caller = match era {
+                Era::Legacy => legacy(&web).await,
+                Era::Modern => modern(&web).await,
+            };
+            let begun = std::time::Instant::now();
+            let error = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
+            let error = error.await.unwrap_err();
+            assert_eq!(kind(&error), want, "{shown}: {error}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{shown}");
+            caller.request("tools/list", "{}").await.unwrap();
+        }
+    }
+}
+
+// req: S-GONE
+#[tokio::test]
+async fn a_server_that_is_not_there_was_not_sent_anything() {
+    let closed = {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    for url in [
+        format!("http://127.0.0.1:{closed}/mcp"),
+        "http://no-such-host.invalid/mcp".to_owned(),
+    ] {
+        let target = polyport_http::client::Target::new(&url).unwrap();
+        let opened =
+            polyport_http::client::open(target, super::facts(), Revisions::ALL, super::patience())
+                .await;
+        assert!(
+            matches!(opened, Err(CallError::Unreachable(_))),
+            "{opened:?}"
+        );
+    }
+}
+
+// req: BR-097
+#[tokio::test]
+async fn br_097_a_burst_of_events_that_are_no_messages() {
+    let web = Web::serve(|asked| match asked.message()["method"].as_str() {
+        Some("tools/call") => {
+            let mut text = "data: x\n\n".repeat(200_000);
+            text.push_str(&format!(
+                "data: {}\n\n",
+                result(asked, &json!({"ok": true}))
+            ));
+            Reply::events("", &text, Then::End)
+        }
+        _ => as_usual(asked).unwrap(),
+    })
+    .await;
+    let answer = legacy(&web).await.request("tools/call", "{}").await;
+    assert_eq!(answer.unwrap().as_str(), "{\"ok\":true}");
+}
+
+// req: S-CANCEL
+#[tokio::test]
+async fn whoever_no_longer_waits_says_so_in_the_way_of_the_era() {
+    for era in [Era::Legacy, Era::Modern] {
+        let web = Web::serve(|asked| match asked.message()["method"].as_str() {
+            Some("tools/call") => Reply::events("", ": begun\n\n", Then::Silence),
+            Some("tools/list") => Reply::json(&result(asked, &json!({}))),
+            _ => as_usual(asked).unwrap(),
+        })
+        .await;
+        let caller = match era {
+            Era::Legacy => legacy(&web).await,
+            Era::Modern => modern(&web).await,
+        };
+        let asked = caller.request("tools/call", "{\"name\":\"a\"}");
+        let waited = tokio::time::timeout(Duration::from_millis(200), asked).await;
+        assert!(waited.is_err());
+        caller.request("tools/list", "{}").await.unwrap();
+        let told = || {
+            web.heard()
+                .iter()
+                .any(|name| name == "notifications/cancelled")
+        };
+        if era == Era::Legacy {
+            let until = async {
+                while !told() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(super::LONG, until).await.unwrap();
+        } else {
+            assert!(!told());
+        }
+    }
+}
+
+// req: V-412
+#[tokio::test]
+async fn v_412_what_a_server_says_beside_the_protocol_is_read_within_bounds() {
+    let web = Web::serve(|_| Reply::of("500 Oops", "text/plain", "", &"x".repeat(8 << 20))).await;
+    let opened = opened(&web, "/mcp", Revisions::ALL).await;
+    let Err(CallError::Status(status)) = opened else {
+        panic!("{opened:?}");
+    };
+    assert_eq!(status.said.len(), 300);
+}
