@@ -6,6 +6,7 @@
 //! - `routes`: what an endpoint answers on; `cors`: what pages in a browser may send and read there.
 //! - [`serve`]: listener, connections. `mount`: the same endpoint inside another server, and the end of both.
 //! - [`authorize`]: the hook that says who asks.
+//! - `ws` (feature): WebSocket, both sides.
 //! - `client` (feature): the asking side, over Streamable HTTP and over the older HTTP with SSE.
 
 pub mod authorize;
@@ -26,6 +27,8 @@ mod room;
 mod routes;
 pub mod serve;
 mod store;
+#[cfg(feature = "ws")]
+mod ws;
 
 pub use authorize::{Authorize, Challenge};
 pub use body::Body;

@@ -103,7 +103,11 @@ impl Endpoint {
         service.bus.end();
         self.close_streams();
         let limits = &service.limits;
+        #[cfg(feature = "ws")]
+        let mut sockets = self.0.sockets.leave();
         let calls = async {
+            #[cfg(feature = "ws")]
+            while sockets.join_next().await.is_some() {}
             while connections.join_next().await.is_some() {}
             // A legacy call goes on without its connection.
             service.idle().await;

@@ -17,6 +17,13 @@ pub struct Served {
 }
 
 impl Served {
+    /// Does a request for it want to become a WebSocket, and may that be?
+    #[cfg(feature = "ws")]
+    pub(crate) fn is_socket(&self, head: &http::request::Parts) -> bool {
+        matches!(self.way, Way::Endpoint | Way::Socket)
+            && crate::ws::is_upgrade(&head.method, &head.headers)
+    }
+
     /// What `Allow` names where this method is refused: without a session there is nothing to GET or to DELETE.
     pub(crate) fn allowed(&self, refused: &Method) -> &'static str {
         match (self.way, refused) {
@@ -33,6 +40,9 @@ pub(crate) enum Way {
     Endpoint,
     /// One half of HTTP with SSE.
     Pair(PairPath),
+    /// Nothing but a WebSocket.
+    #[cfg(feature = "ws")]
+    Socket,
 }
 
 /// Who may use a path, once `Host` and `Origin` are ours.
@@ -49,7 +59,12 @@ pub(crate) struct Routes(Vec<Served>);
 
 impl Routes {
     /// A path stands there once: what comes first keeps it.
-    pub(crate) fn new(path: &str, sessions: bool, pair: Option<&Pair>) -> Self {
+    pub(crate) fn new(
+        path: &str,
+        sessions: bool,
+        pair: Option<&Pair>,
+        #[cfg_attr(not(feature = "ws"), expect(unused))] socket: Option<&str>,
+    ) -> Self {
         let serve = |path: &str, methods, way| Served {
             path: path.to_owned(),
             methods,
@@ -68,6 +83,9 @@ impl Routes {
             ]
         });
         let mut all = vec![serve(path, methods, Way::Endpoint)];
+        #[cfg(feature = "ws")]
+        let pair =
+            pair.chain(socket.map(|path| serve(path.trim_end_matches('/'), "GET", Way::Socket)));
         for served in pair {
             if !all.iter().any(|other| other.path == served.path) {
                 all.push(served);

@@ -212,7 +212,11 @@ where
             .max_buf_size(head);
         builder
     };
-    let mut serving = std::pin::pin!(builder.serve_connection(io, service));
+    #[cfg(feature = "http2")]
+    let serving = builder.serve_connection_with_upgrades(io, service);
+    #[cfg(not(feature = "http2"))]
+    let serving = builder.serve_connection(io, service).with_upgrades();
+    let mut serving = std::pin::pin!(serving);
     let served = tokio::select! {
         biased;
         served = serving.as_mut() => served,

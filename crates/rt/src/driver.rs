@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polyport_proto::peer::{self, wants_reply};
-use polyport_proto::{Admitted, Blame, Outcome, Peer, Receipt, Turn};
+use polyport_proto::{Admitted, Blame, Outcome, Peer, Principal, Receipt, Turn};
 use polyport_wire::{Line, Lines, Malformed, Message, Raw, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
@@ -46,9 +46,21 @@ pub async fn drive(
     writer: &mut (dyn AsyncWrite + Unpin + Send),
     stop: Stop,
 ) -> Ended {
+    drive_for(service, None, reader, writer, stop).await
+}
+
+/// The same for somebody who has proven who he is.
+pub async fn drive_for(
+    service: &Service,
+    principal: Option<Arc<Principal>>,
+    reader: &mut (dyn AsyncRead + Unpin + Send),
+    writer: &mut (dyn AsyncWrite + Unpin + Send),
+    stop: Stop,
+) -> Ended {
     let _counted = service.count_session();
     let mut driver = Driver {
         service,
+        principal,
         peer: Peer::new(service.speaks, &service.limits),
         early: Vec::new(),
         listening: Vec::new(),
@@ -71,6 +83,7 @@ pub async fn drive(
 
 struct Driver<'a> {
     service: &'a Service,
+    principal: Option<Arc<Principal>>,
     peer: Peer<Context, Asker>,
     /// Questions that wait for the client to say that it is ready.
     early: Vec<(Context, Asked)>,
@@ -208,6 +221,10 @@ impl Driver<'_> {
             self.ended = true;
             self.close();
         }
+        // Whoever only says no more may still read; whose connection is gone does not.
+        if read.is_err() {
+            self.deadline = Some(Instant::now());
+        }
     }
 
     fn close(&mut self) {
@@ -280,7 +297,10 @@ impl Driver<'_> {
         }
     }
 
-    fn begin(&mut self, receipt: Receipt, admitted: Admitted) {
+    fn begin(&mut self, receipt: Receipt, mut admitted: Admitted) {
+        if self.principal.is_some() {
+            admitted.envelope = admitted.envelope.with_principal(self.principal.clone());
+        }
         if let Err(blame) = self.service.check_room() {
             return self.answer(&receipt, &Outcome::Failed(blame.error()));
         }

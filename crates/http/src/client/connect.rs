@@ -36,13 +36,21 @@ const AGENT: HeaderValue =
 
 /// Sends requests to one server.
 #[derive(Clone)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     sends: Arc<dyn Sends>,
     target: Arc<Target>,
     /// Where the server really is, after permanent redirects.
     moved: Arc<Mutex<Uri>>,
     /// For a proxy that gets our requests as they are.
     proxy_authorization: Option<HeaderValue>,
+}
+
+/// How a connection is secured, and what may be spoken over it then.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Secured {
+    No,
+    Any,
+    Http1,
 }
 
 trait Sends: Send + Sync {
@@ -67,16 +75,23 @@ impl Connection {
         } else {
             Matcher::from_env().intercept(uri)
         };
-        let is_tls = uri.scheme() == Some(&Scheme::HTTPS);
+        let secured = match (uri.scheme() == Some(&Scheme::HTTPS), target.is_socket()) {
+            (false, _) => Secured::No,
+            (true, false) => Secured::Any,
+            (true, true) => Secured::Http1,
+        };
         let mut proxy_authorization = None;
         let sends = match proxy {
-            None => over(tcp(), is_tls)?,
+            None => over(tcp(), secured)?,
             Some(proxy) => match proxy.uri().scheme_str() {
-                Some("socks5" | "socks5h") => over(socks(&proxy), is_tls)?,
-                Some("http") if is_tls => over(tunnel(&proxy), true)?,
+                Some("socks5" | "socks5h") => over(socks(&proxy), secured)?,
+                // What becomes a WebSocket is not for a proxy to read.
+                Some("http") if secured != Secured::No || target.is_socket() => {
+                    over(tunnel(&proxy), secured)?
+                }
                 Some("http") => {
                     proxy_authorization = proxy.basic_auth().cloned();
-                    over(Forward(tcp(), proxy.uri().clone()), false)?
+                    over(Forward(tcp(), proxy.uri().clone()), secured)?
                 }
                 other => {
                     let scheme = other.unwrap_or_default();
@@ -96,7 +111,7 @@ impl Connection {
     }
 
     /// Where the server is.
-    pub(super) fn uri(&self) -> Uri {
+    pub(crate) fn uri(&self) -> Uri {
         let moved = self.moved.lock();
         moved.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -117,7 +132,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`post`](Self::post).
-    pub(super) async fn request(
+    pub(crate) async fn request(
         &self,
         method: Method,
         mut uri: Uri,
@@ -214,7 +229,7 @@ fn socks(proxy: &Intercept) -> SocksV5<HttpConnector> {
     }
 }
 
-fn over<C>(connector: C, is_tls: bool) -> Result<Arc<dyn Sends>, CallError>
+fn over<C>(connector: C, secured: Secured) -> Result<Arc<dyn Sends>, CallError>
 where
     C: Service<Uri> + Clone + Send + Sync + Unpin + 'static,
     C::Response: Conn + Read + Write + Send + Unpin + 'static,
@@ -227,7 +242,7 @@ where
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(IDLE)
         .pool_idle_timeout(IDLE_FOR);
-    if !is_tls {
+    if secured == Secured::No {
         return Ok(Arc::new(client.build(connector)));
     }
     #[cfg(feature = "tls")]
@@ -238,11 +253,12 @@ where
                 "no certificates that could be trusted on this machine: {error}"
             ))
         })?;
-        let connector = roots
-            .https_only()
-            .enable_http1()
-            .enable_http2()
-            .wrap_connector(connector);
+        let roots = roots.https_only().enable_http1();
+        let connector = match secured {
+            // A WebSocket begins with HTTP/1.1.
+            Secured::Http1 => roots.wrap_connector(connector),
+            _ => roots.enable_http2().wrap_connector(connector),
+        };
         Ok(Arc::new(client.build(connector)))
     }
     #[cfg(not(feature = "tls"))]

@@ -1,12 +1,12 @@
 //! The asking side over HTTP: which way a server is spoken to is found out here. What is said is `polyport-rt`'s.
 
-mod connect;
+pub(crate) mod connect;
 mod head;
 mod listen;
 mod pair;
 mod resume;
 mod streamable;
-mod take;
+pub(crate) mod take;
 mod target;
 mod way;
 
@@ -27,7 +27,13 @@ pub async fn open(
     ours: Revisions,
     patience: Patience,
 ) -> Result<(Caller, Opened), CallError> {
+    let is_socket = target.is_socket();
     let connection = Connection::to(target)?;
+    #[cfg(feature = "ws")]
+    if is_socket {
+        return crate::ws::dial::open(&connection, client, ours, patience).await;
+    }
+    debug_assert!(!is_socket, "there is no such target without the feature");
     let carrier = |inbox| streamable::carry(connection.clone(), inbox);
     let refused = match Caller::open_over(carrier, client.clone(), ours, patience).await {
         Err(CallError::Status(status)) if matches!(status.code, 400 | 404 | 405) => status,

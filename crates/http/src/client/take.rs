@@ -93,7 +93,7 @@ async fn upto(mut body: Incoming, most: usize) -> Result<(Bytes, bool), CallErro
 }
 
 /// What a server says with a status that is no answer.
-pub(super) async fn status(response: Response<Incoming>) -> Status {
+pub(crate) async fn status(response: Response<Incoming>) -> Status {
     let (head, body) = response.into_parts();
     let mut status = Status::new(head.status.as_u16());
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();

@@ -11,6 +11,7 @@ use polyport_proto::http::headers;
 pub struct Target {
     uri: Uri,
     headers: HeaderMap,
+    is_socket: bool,
 }
 
 /// Why a text is no address of a server, or a pair of texts no header.
@@ -18,10 +19,10 @@ pub struct Target {
 pub struct BadTarget(String);
 
 impl Target {
-    /// The server at a URL, such as `https://example.com/mcp`.
+    /// The server at a URL, such as `https://example.com/mcp`, or `wss://example.com/mcp` for a WebSocket.
     ///
     /// # Errors
-    /// It is no absolute URL of `http` or `https`, or it has a user or a password in it: those belong in a header.
+    /// It is no absolute URL of `http`, `https`, `ws` or `wss`, or it has a user or a password in it: those belong in a header.
     pub fn new(url: &str) -> Result<Self, BadTarget> {
         let bad = |why: &str| Err(BadTarget(why.to_owned()));
         let Ok(parsed) = Parsed::parse(url) else {
@@ -34,12 +35,24 @@ impl Target {
             }
             Some(_) => {}
         }
-        match parsed.strip_fragment().as_str().parse::<Uri>() {
-            Ok(uri) if matches!(uri.scheme_str(), Some("http" | "https")) => Ok(Self {
+        let (scheme, is_socket) = match &*parsed.scheme().as_str().to_ascii_lowercase() {
+            "http" => ("http", false),
+            "https" => ("https", false),
+            "ws" => ("http", true),
+            "wss" => ("https", true),
+            _ => return bad("it is none of http, https, ws and wss"),
+        };
+        if is_socket && cfg!(not(feature = "ws")) {
+            return bad("this program has been built without WebSocket (feature ws)");
+        }
+        let rest = parsed.strip_fragment();
+        let rest = &rest.as_str()[parsed.scheme().as_str().len()..];
+        match format!("{scheme}{rest}").parse::<Uri>() {
+            Ok(uri) => Ok(Self {
                 uri,
                 headers: HeaderMap::new(),
+                is_socket,
             }),
-            Ok(_) => bad("it is neither http nor https"),
             Err(_) => bad("it is no URL of a server: write https://host/path"),
         }
     }
@@ -65,6 +78,11 @@ impl Target {
     /// The address.
     pub fn uri(&self) -> &Uri {
         &self.uri
+    }
+
+    /// Is it spoken to over a WebSocket?
+    pub(super) fn is_socket(&self) -> bool {
+        self.is_socket
     }
 
     pub(super) fn headers(&self) -> &HeaderMap {
@@ -157,6 +175,8 @@ mod tests {
             ("https://example.com/a%20b?key=1#part", true),
             ("HTTP://EXAMPLE.com/mcp", true),
             ("http://[::1]:80/", true),
+            ("ws://127.0.0.1:7400/ws", cfg!(feature = "ws")),
+            ("wss://example.com/mcp", cfg!(feature = "ws")),
             ("ftp://example.com/", false),
             ("example.com/mcp", false),
             ("http:///mcp", false),

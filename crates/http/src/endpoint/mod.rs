@@ -49,6 +49,8 @@ pub struct Config {
     /// The two paths of HTTP with SSE, the transport of the first revision. Defaults to `/sse` and `/messages`; none: it is not
     /// served. Nor is it without sessions, or where no legacy revision is spoken.
     pub pair: Option<Pair>,
+    /// One more path that becomes a WebSocket, beside that of the endpoint. Defaults to `/ws`. It counts with the feature `ws` only.
+    pub socket: Option<String>,
     /// Who asks. Defaults to nobody: then the endpoint binds to loopback only.
     pub authorize: Option<Arc<dyn Authorize>>,
 }
@@ -60,6 +62,7 @@ impl Default for Config {
             guard: Guard::loopback(),
             sessions: true,
             pair: Some(Pair::default()),
+            socket: Some("/ws".to_owned()),
             authorize: None,
         }
     }
@@ -88,6 +91,7 @@ impl fmt::Debug for Config {
             .field("guard", &self.guard)
             .field("sessions", &self.sessions)
             .field("pair", &self.pair)
+            .field("socket", &self.socket)
             .field("authorize", &self.authorize.is_some())
             .finish()
     }
@@ -115,6 +119,8 @@ pub(crate) struct Inner {
     pub(crate) started: Mutex<Option<Started>>,
     /// Nothing new is taken.
     pub(crate) closing: AtomicBool,
+    #[cfg(feature = "ws")]
+    pub(crate) sockets: crate::ws::Sockets,
 }
 
 impl fmt::Debug for Inner {
@@ -132,6 +138,8 @@ impl Endpoint {
         let limits = (*service.limits).clone();
         let sessions = Mutex::new(Sessions::new(&limits));
         let budget = Budget::new(&limits);
+        #[cfg(feature = "ws")]
+        let sockets = crate::ws::Sockets::new(limits.connections);
         let legacy = service.speaks.only(Era::Legacy) != Revisions::NONE;
         let rules = Rules {
             speaks: service.speaks,
@@ -141,7 +149,12 @@ impl Endpoint {
         };
         let path = config.path.trim_end_matches('/').to_owned();
         let pair = config.pair.filter(|_| rules.sessions).map(Pair::trimmed);
-        let routes = Routes::new(&path, rules.sessions, pair.as_ref());
+        let routes = Routes::new(
+            &path,
+            rules.sessions,
+            pair.as_ref(),
+            config.socket.as_deref(),
+        );
         let clock = Clock::start();
         let store = Arc::new(Store::new(&service.limits));
         Self(Arc::new(Inner {
@@ -159,6 +172,8 @@ impl Endpoint {
             sweeps: AtomicBool::new(false),
             started: Mutex::default(),
             closing: AtomicBool::new(false),
+            #[cfg(feature = "ws")]
+            sockets,
         }))
     }
 
@@ -192,8 +207,16 @@ impl Endpoint {
     where
         B: HttpBody<Data = Bytes>,
     {
-        let (head, body) = request.into_parts();
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut))]
+        let (mut head, body) = request.into_parts();
         let served = self.0.routes.find(head.uri.path());
+        #[cfg(feature = "ws")]
+        if let Some(served) = served.filter(|served| served.is_socket(&head)) {
+            return match self.upgrade(&mut head, served.access).await {
+                Ok(response) => response,
+                Err(refusal) => respond::refusal(&refusal, served.methods),
+            };
+        }
         let mut response = match self.answer(&head, served, body).await {
             Ok(response) => response,
             Err(refusal) => {
@@ -202,6 +225,26 @@ impl Endpoint {
         };
         cors::dress(&self.0.rules.guard, &head.headers, &mut response);
         response
+    }
+
+    /// Makes a WebSocket of a request, once it is known who asks: a page in a browser may send it to any host (V-106).
+    #[cfg(feature = "ws")]
+    async fn upgrade(
+        &self,
+        head: &mut request::Parts,
+        access: Access,
+    ) -> Result<Response<Body>, Refusal> {
+        self.0.rules.check_upgrade(Head {
+            method: &head.method,
+            uri: &head.uri,
+            headers: &head.headers,
+        })?;
+        let principal = match self.who_asks(access, &head.headers).await {
+            Ok(principal) => principal,
+            Err(response) => return Ok(response),
+        };
+        let (sockets, service) = (&self.0.sockets, &self.0.service);
+        Ok(crate::ws::accept(sockets, service, head, principal))
     }
 
     async fn answer<B>(
@@ -227,6 +270,12 @@ impl Endpoint {
             uri: &head.uri,
             headers: &head.headers,
         };
+        #[cfg(feature = "ws")]
+        if served.way == Way::Socket {
+            self.0.rules.check_upgrade(judged)?;
+            let known = self.who_asks(served.access, &head.headers).await;
+            return Ok(known.map_or_else(|response| response, |_| respond::empty(426)));
+        }
         if let Way::Pair(path) = served.way {
             self.0.rules.check_pair_head(path, judged)?;
             return match self.who_asks(served.access, &head.headers).await {

@@ -138,9 +138,18 @@ async fn v_110_every_route_has_its_class() {
                 ("/mcp", "GET, POST, DELETE", Access::Authorized),
                 ("/sse", "GET", Access::Authorized),
                 ("/messages", "POST", Access::Authorized),
+                #[cfg(feature = "ws")]
+                ("/ws", "GET", Access::Authorized),
             ][..],
         ),
-        (false, &[("/mcp", "POST", Access::Authorized)][..]),
+        (
+            false,
+            &[
+                ("/mcp", "POST", Access::Authorized),
+                #[cfg(feature = "ws")]
+                ("/ws", "GET", Access::Authorized),
+            ][..],
+        ),
     ] {
         let puppet = Puppet::default();
         let config = Config {

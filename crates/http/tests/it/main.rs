@@ -31,6 +31,8 @@ mod state;
 mod storms;
 mod streams;
 mod vanished;
+#[cfg(feature = "ws")]
+mod websocket;
 
 use std::time::Duration;
 

@@ -174,6 +174,18 @@ impl Endpoint {
         }
     }
 
+    /// Judges a head that wants to become a WebSocket, in the same order.
+    ///
+    /// # Errors
+    /// The refusal to send.
+    pub fn check_upgrade(&self, head: Head<'_>) -> Result<(), Refusal> {
+        self.check_reach(head)?;
+        match *head.method {
+            Method::GET => Ok(()),
+            _ => Err(Blame::MethodNotAllowed.into()),
+        }
+    }
+
     /// Who reaches us, and with how much before the body.
     fn check_reach(&self, head: Head<'_>) -> Result<(), Refusal> {
         self.guard.check(head.uri, head.headers)?;

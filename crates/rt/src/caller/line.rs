@@ -127,4 +127,6 @@ async fn write(mut queue: mpsc::Receiver<Vec<u8>>, mut writer: Box<dyn AsyncWrit
             return;
         }
     }
+    // What has an end of its own says so.
+    let _ = writer.shutdown().await;
 }

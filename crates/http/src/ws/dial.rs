@@ -1,0 +1,86 @@
+//! The asking side: the handshake over a connection of ours, and the caller that speaks over what comes of it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use polyport_proto::{ClientFacts, Revisions};
+use polyport_rt::{CallError, Caller, Opened, Patience};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::PROTOCOL;
+use super::stream::Lines;
+use crate::client::connect::Connection;
+use crate::client::take;
+
+/// Longest message that is taken.
+const MAX_MESSAGE: usize = 64 << 20;
+/// How often a server is asked whether it is there.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// Connects and opens the conversation.
+///
+/// # Errors
+/// [`CallError`].
+pub(crate) async fn open(
+    connection: &Connection,
+    client: ClientFacts,
+    ours: Revisions,
+    patience: Patience,
+) -> Result<(Caller, Opened), CallError> {
+    let shaking = handshake(connection);
+    let upgraded = timeout(patience.handshake, shaking).await;
+    let upgraded = upgraded.map_err(|_| CallError::TimedOut(patience.handshake))??;
+    let io = TokioIo::new(upgraded);
+    let lines = Lines::new(io, Role::Client, MAX_MESSAGE, ALIVE).await;
+    let (reader, writer) = tokio::io::split(lines);
+    Caller::open(reader, writer, client, ours, patience).await
+}
+
+async fn handshake(connection: &Connection) -> Result<hyper::upgrade::Upgraded, CallError> {
+    let key = generate_key();
+    let mut headers = HeaderMap::new();
+    let wanted = [
+        (header::CONNECTION, "Upgrade"),
+        (header::UPGRADE, "websocket"),
+        (header::SEC_WEBSOCKET_VERSION, "13"),
+        (header::SEC_WEBSOCKET_PROTOCOL, PROTOCOL),
+        (header::SEC_WEBSOCKET_KEY, &key),
+    ];
+    for (name, value) in wanted {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+    let uri = connection.uri();
+    let asked = connection.request(Method::GET, uri, headers, Bytes::new());
+    let response = asked.await?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let status = take::status(response).await;
+        if status.code == 200 {
+            let why = "it answers the handshake of a WebSocket as a page".to_owned();
+            return Err(CallError::Unreadable(why));
+        }
+        return Err(CallError::Status(Box::new(status)));
+    }
+    let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+    if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes())
+    {
+        let why = "its handshake of a WebSocket is not an answer to ours".to_owned();
+        return Err(CallError::Unreadable(why));
+    }
+    let chosen = response.headers().get(header::SEC_WEBSOCKET_PROTOCOL);
+    if chosen.is_none_or(|chosen| chosen.as_bytes() != PROTOCOL.as_bytes()) {
+        // D-20.
+        tracing::warn!(
+            ?chosen,
+            "the server does not say that it speaks MCP over this WebSocket"
+        );
+    }
+    let upgraded = hyper::upgrade::on(response).await;
+    upgraded.map_err(|error| CallError::Broken(error.to_string()))
+}

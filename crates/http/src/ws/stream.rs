@@ -1,0 +1,198 @@
+//! A WebSocket as a stream of lines: each text message is one line. Owns pings, and how a connection is closed.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use futures_util::{Sink, Stream};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+/// Bytes that wait to be written, beside one message.
+const WRITTEN_AHEAD: usize = 1 << 20;
+
+/// Reads and writes lines; the peer reads and writes text messages.
+pub(super) struct Lines<S> {
+    socket: WebSocketStream<S>,
+    /// Of a message that has come: what has not been read.
+    coming: Bytes,
+    /// Of a line that is written: its beginning.
+    going: Vec<u8>,
+    /// Why it is closed, once it is to be.
+    closing: Option<(CloseCode, &'static str)>,
+    /// Nothing more comes.
+    over: bool,
+    ping: Interval,
+    /// Has anything come since the last ping?
+    heard: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
+    /// After the handshake. Messages longer than `most` end the connection; so does a peer that says nothing for twice `alive`.
+    pub(super) async fn new(stream: S, role: Role, most: usize, alive: Duration) -> Self {
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(most))
+            .max_frame_size(Some(most))
+            .max_write_buffer_size(most.saturating_mul(2).saturating_add(WRITTEN_AHEAD));
+        let mut ping = interval(alive);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ping.reset();
+        Self {
+            socket: WebSocketStream::from_raw_socket(stream, role, Some(config)).await,
+            coming: Bytes::new(),
+            going: Vec::new(),
+            closing: None,
+            over: false,
+            ping,
+            heard: true,
+        }
+    }
+
+    /// How the connection is closed, unless the peer has been told something else already.
+    pub(super) fn close_as(&mut self, code: CloseCode, reason: &'static str) {
+        self.closing.get_or_insert((code, reason));
+    }
+
+    /// Looks whether the peer is there. An error: it is not.
+    fn poll_alive(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        while self.ping.poll_tick(cx).is_ready() {
+            if !std::mem::replace(&mut self.heard, false) {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the peer is silent",
+                ));
+            }
+            if let Poll::Ready(Ok(())) = Pin::new(&mut self.socket).poll_ready(cx) {
+                let sent = Pin::new(&mut self.socket).start_send(Message::Ping(Bytes::new()));
+                sent.map_err(|error| broken(&error))?;
+            }
+        }
+        // A ping that cannot be written yet goes with the next that is.
+        let _ = Pin::new(&mut self.socket).poll_flush(cx);
+        Ok(())
+    }
+
+    /// The next message, as a line; None: nothing more comes.
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
+        loop {
+            let next = ready!(Pin::new(&mut self.socket).poll_next(cx));
+            self.heard = true;
+            match next {
+                Some(Ok(Message::Text(text))) => return Poll::Ready(Ok(Some(line(&text.into())))),
+                Some(Ok(Message::Binary(_))) => {
+                    self.close_as(CloseCode::Unsupported, "messages are text");
+                    return Poll::Ready(Ok(None));
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                Some(Err(Error::Capacity(_))) => {
+                    self.close_as(CloseCode::Size, "the message is too long");
+                    return Poll::Ready(Ok(None));
+                }
+                Some(Err(Error::Utf8(_))) => {
+                    self.close_as(CloseCode::Invalid, "the message is no text");
+                    return Poll::Ready(Ok(None));
+                }
+                Some(Err(error @ Error::Io(_))) => return Poll::Ready(Err(broken(&error))),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Poll::Ready(Ok(None)),
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Lines<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.coming.is_empty() {
+            if self.over {
+                // Nobody reads what a WebSocket says after its end.
+                let gone = io::Error::new(io::ErrorKind::ConnectionAborted, "it is closed");
+                return Poll::Ready(Err(gone));
+            }
+            let Poll::Ready(message) = self.poll_message(cx)? else {
+                self.poll_alive(cx)?;
+                return Poll::Pending;
+            };
+            match message {
+                Some(line) => self.coming = line,
+                None => self.over = true,
+            }
+        }
+        let most = self.coming.len().min(buf.remaining());
+        buf.put_slice(&self.coming[..most]);
+        self.coming.advance(most);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lines<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let Some(end) = memchr::memchr(b'\n', buf) else {
+            self.going.extend_from_slice(buf);
+            return Poll::Ready(Ok(buf.len()));
+        };
+        let ready = ready!(Pin::new(&mut self.socket).poll_ready(cx));
+        ready.map_err(|error| broken(&error))?;
+        let mut line = std::mem::take(&mut self.going);
+        line.extend_from_slice(&buf[..end]);
+        let text = String::from_utf8(line)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "what is sent is no text"))?;
+        let sent = Pin::new(&mut self.socket).start_send(Message::text(text));
+        sent.map_err(|error| broken(&error))?;
+        Poll::Ready(Ok(end + 1))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = ready!(Pin::new(&mut self.socket).poll_flush(cx));
+        Poll::Ready(flushed.map_err(|error| broken(&error)))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some((code, reason)) = self.closing.take() {
+            ready!(Pin::new(&mut self.socket).poll_ready(cx)).map_err(|error| broken(&error))?;
+            let frame = CloseFrame {
+                code,
+                reason: reason.into(),
+            };
+            let sent = Pin::new(&mut self.socket).start_send(Message::Close(Some(frame)));
+            sent.map_err(|error| broken(&error))?;
+        }
+        let closed = ready!(Pin::new(&mut self.socket).poll_close(cx));
+        Poll::Ready(closed.map_err(|error| broken(&error)))
+    }
+}
+
+/// A message as one line. Line ends between tokens are only space; within a text there are none.
+fn line(text: &Bytes) -> Bytes {
+    let mut line = Vec::with_capacity(text.len() + 1);
+    line.extend_from_slice(text);
+    for byte in &mut line {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    line.push(b'\n');
+    line.into()
+}
+
+fn broken(error: &Error) -> io::Error {
+    match error {
+        Error::Io(error) => io::Error::new(error.kind(), error.to_string()),
+        Error::ConnectionClosed | Error::AlreadyClosed => {
+            io::Error::new(io::ErrorKind::BrokenPipe, "the connection is closed")
+        }
+        other => io::Error::other(other.to_string()),
+    }
+}
