@@ -21,6 +21,8 @@ mod parts;
 mod questions;
 mod resources;
 mod schemas;
+#[cfg(all(feature = "http-client", feature = "ws"))]
+mod square;
 mod steps;
 mod tools;
 mod uris;

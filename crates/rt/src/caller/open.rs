@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polyport_model::{DiscoverResult, Implementation, InitializeResult, ServerCapabilities};
+use polyport_model::{
+    DiscoverResult, Implementation, InitializeResult, RpcError, ServerCapabilities,
+    UnsupportedVersionData,
+};
 use polyport_proto::era::{Verdict, judge};
 use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
 use polyport_wire::Raw;
@@ -171,8 +174,11 @@ impl Caller {
     async fn find_modern(&self, ours: Revisions, patience: Patience) -> Result<Opened, CallError> {
         let (id, message) = self.shared.lock().asking.probe();
         let answer = self.ask(id, message, &at_most(patience.handshake)).await;
-        let refused = match &answer {
-            Err(CallError::Refused(error)) => Some(error.clone()),
+        let refused = match answer {
+            Err(CallError::Status(status)) if status.error.is_none() => {
+                return Err(CallError::Status(status));
+            }
+            Err(CallError::Refused(ref error)) => Some(error.clone()),
             _ => None,
         };
         let opened = self.go_on(answer, ours, patience).await?;
@@ -225,7 +231,11 @@ impl Caller {
                 "no revision with a handshake".to_owned(),
             ));
         };
-        let result = self.ask(id, message, &at_most(patience)).await?;
+        let result = self.ask(id, message, &at_most(patience)).await;
+        let result = result.map_err(|error| match supported(&error) {
+            Some(theirs) => CallError::NoCommonRevision(theirs),
+            None => error,
+        })?;
         let result = result
             .decode::<InitializeResult>()
             .map_err(|error| unreadable(&error))?;
@@ -256,6 +266,18 @@ fn without_answers(method: &str) -> Result<Raw, Raw> {
     Err(Raw::from_static(
         "{\"code\":-32601,\"message\":\"This client answers no questions: it has declared none that it could.\"}",
     ))
+}
+
+/// The revisions that a server names in its error: it speaks none that was offered.
+fn supported(error: &CallError) -> Option<String> {
+    let error = match error {
+        CallError::Refused(error) => error,
+        CallError::Status(status) => status.error.as_ref()?,
+        _ => return None,
+    };
+    let error = error.decode::<RpcError>().ok()?;
+    let data = error.data?.decode::<UnsupportedVersionData>().ok()?;
+    (!data.supported.is_empty()).then(|| data.supported.join(", "))
 }
 
 fn at_most(total: Duration) -> Wait {
