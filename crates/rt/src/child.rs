@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{self, ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -126,8 +127,13 @@ impl Command {
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let said = Said::default();
         let draining = tokio::spawn(drain(errors, said.clone()));
+        let id = child.id();
+        let group = Group(Arc::new(Mutex::new(group)));
+        let (ends, ended) = watch::channel(None);
+        tokio::spawn(reap(child, group.clone(), ends));
         let child = Child {
-            child,
+            id,
+            ended,
             group,
             said,
             draining,
@@ -192,11 +198,42 @@ async fn drain(errors: ChildStderr, said: Said) {
     }
 }
 
-/// A child that runs. Dropped, it is killed with its group at once; [`end`](Self::end) is kinder.
+/// Waits for the end of a child, and ends what it has left behind in its group, which may hold its pipes open.
+async fn reap(mut child: process::Child, group: Group, ends: watch::Sender<Option<End>>) {
+    let status = child.wait().await.map_err(|error| error.kind());
+    group.end();
+    // Nobody may be waiting any more.
+    let _ = ends.send(Some(status));
+}
+
+type End = Result<ExitStatus, io::ErrorKind>;
+
+/// A process group; none once its leader has been reaped: its number may belong to another by then.
+#[derive(Clone)]
+struct Group(Arc<Mutex<Option<Pid>>>);
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        let group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = *group {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn end(&self) {
+        let mut group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = group.take() {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// A child that runs. Its end is the end of all that it has started in its group. Dropped, it is killed at once;
+/// [`end`](Self::end) is kinder.
 pub struct Child {
-    child: process::Child,
-    /// None once it has been reaped: its number may belong to another by then.
-    group: Option<Pid>,
+    id: Option<u32>,
+    ended: watch::Receiver<Option<End>>,
+    group: Group,
     said: Said,
     draining: JoinHandle<()>,
 }
@@ -209,7 +246,7 @@ impl Child {
 
     /// Its process id, while it runs.
     pub fn id(&self) -> Option<u32> {
-        self.child.id()
+        self.id.filter(|_| self.ended.borrow().is_none())
     }
 
     /// Waits until it has ended by itself.
@@ -217,11 +254,15 @@ impl Child {
     /// # Errors
     /// The system does not say.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
-        let status = self.child.wait().await?;
-        self.end_group();
-        // What it has said last may still be in the pipe; a grandchild may hold that open for ever.
-        let _ = timeout(Duration::from_millis(200), &mut self.draining).await;
-        Ok(status)
+        let ended = self.ended.wait_for(Option::is_some).await;
+        let status = ended.ok().and_then(|ended| *ended);
+        // What it has said last may still be in the pipe; somebody who has left its group may hold that open for ever.
+        if !self.draining.is_finished() {
+            let _ = timeout(Duration::from_millis(200), &mut self.draining).await;
+        }
+        status
+            .unwrap_or(Err(io::ErrorKind::Other))
+            .map_err(io::Error::from)
     }
 
     /// Ends it, once its input is closed: waits, then SIGTERM, then SIGKILL, 2 seconds each, to all of its group. None: it cannot
@@ -233,8 +274,8 @@ impl Child {
     /// The same with another time for each step.
     pub async fn end_within(mut self, grace: Duration) -> Option<ExitStatus> {
         for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
-            if let (Some(group), Some(signal)) = (self.group, signal) {
-                let _ = kill_process_group(group, signal);
+            if let Some(signal) = signal {
+                self.group.signal(signal);
             }
             if let Ok(status) = timeout(grace, self.wait()).await {
                 return status.ok();
@@ -242,18 +283,11 @@ impl Child {
         }
         None
     }
-
-    /// What it has left behind in its group ends with it.
-    fn end_group(&mut self) {
-        if let Some(group) = self.group.take() {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.end_group();
+        self.group.end();
         self.draining.abort();
     }
 }

@@ -5,6 +5,7 @@ mod blocking;
 mod changes;
 mod client;
 mod conforms;
+mod dying;
 mod frames;
 mod handles;
 mod heavy;
