@@ -1,11 +1,13 @@
 //! Streamable HTTP as decisions: which request is what, which session it belongs to. No sockets, no bodies in flight.
 
+pub mod challenge;
 pub mod classify;
 pub mod guard;
 pub mod headers;
 pub mod replay;
 pub mod session;
 
+pub use challenge::Challenge;
 pub use classify::{Head, PairPath, Refusal, Route, Verb};
 pub use guard::Guard;
 pub use headers::{HeaderParam, Mirror, ParamKind};
