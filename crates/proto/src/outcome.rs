@@ -5,6 +5,10 @@ use std::fmt;
 
 use polyport_wire::Raw;
 
+pub mod task;
+
+use task::Task;
+
 /// The end of a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -15,6 +19,17 @@ pub enum Outcome {
     Failed(RpcError),
     /// No end yet: it goes on when these questions have answers.
     NeedInput(NeedInput),
+    /// No end yet: it goes on by itself, under an id by which it can be asked for.
+    Task(Box<NewTask>),
+}
+
+/// What a call has become that goes on by itself.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    /// Where it stands at its beginning.
+    pub task: Task,
+    /// Members of `_meta`, ready text; empty: none.
+    pub meta: String,
 }
 
 /// What a call asks instead of ending (2026-07-28, basic/patterns/mrtr). At least one of the two is there.

@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use polyport_model::method;
-use polyport_proto::{Answer, Code, Era, Question, RpcError};
+use polyport_proto::{Answer, Code, Question, RpcError};
 use polyport_wire::Raw;
 use tokio::sync::oneshot;
 
@@ -192,7 +192,7 @@ impl Ask {
         if let Some(capability) = self.question.missing(profile, &client) {
             return Some(Err(NoAnswer::Unsupported(capability)));
         }
-        if profile.era == Era::Modern {
+        if context.asks_in_rounds() {
             self.state = State::Round;
             return None;
         }

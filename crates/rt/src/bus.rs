@@ -13,11 +13,13 @@ use tokio::sync::Notify;
 
 mod interest;
 mod logs;
+pub(crate) mod tasks;
 pub(crate) mod visits;
 
 use interest::Interest;
 pub use interest::Watcher;
 use logs::Logs;
+use tasks::News;
 use visits::Visits;
 
 /// Wakes whoever writes to a client.
@@ -130,6 +132,7 @@ impl Bus {
             prompts: true,
             resources: true,
             uris: HashSet::new(),
+            tasks: HashSet::new(),
         };
         self.listen(wants, Some(session), None, alert, limits)
     }
@@ -148,7 +151,8 @@ impl Bus {
         let max = limits.subscriptions;
         let uris = filter.resource_subscriptions.iter().flatten();
         let uris: HashSet<_> = uris.cloned().collect();
-        if uris.len() > max {
+        let tasks: HashSet<_> = filter.task_ids.iter().flatten().cloned().collect();
+        if uris.len() + tasks.len() > max {
             return Err(Blame::TooManySubscriptions { limit: max });
         }
         let wants = Wants {
@@ -156,6 +160,7 @@ impl Bus {
             prompts: filter.prompts_list_changed == Some(true),
             resources: filter.resources_list_changed == Some(true),
             uris: HashSet::new(),
+            tasks,
         };
         let listener = self.listen(wants, None, Some(id), alert, limits);
         for uri in uris {
@@ -261,6 +266,7 @@ struct Wants {
     prompts: bool,
     resources: bool,
     uris: HashSet<String>,
+    tasks: HashSet<String>,
 }
 
 #[derive(Default)]
@@ -271,6 +277,7 @@ struct Pending {
     updated: Vec<String>,
     logs: Option<Box<Logs>>,
     visits: Option<Box<Visits>>,
+    tasks: Option<Box<News>>,
 }
 
 impl Listener {
@@ -340,6 +347,8 @@ impl Listener {
             logs.take(&mut out);
         }
         out.extend(pending.visits.iter_mut().flat_map(|visits| visits.take()));
+        let news = pending.tasks.iter_mut().flat_map(|news| news.take());
+        out.extend(news.map(|task| tasks::message(self.tag.as_ref(), &task)));
         out
     }
 

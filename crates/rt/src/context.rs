@@ -94,6 +94,11 @@ pub trait Outlet: Alert {
         None
     }
 
+    /// Is it a task that says this? Then its questions wait for their answers in both eras.
+    fn in_task(&self) -> bool {
+        false
+    }
+
     /// Who hears of changes for the legacy session of this call.
     fn listener(&self) -> Option<Arc<Listener>> {
         None
@@ -428,6 +433,49 @@ impl Context {
     /// Is it a request of the modern era?
     pub(crate) fn is_modern(&self) -> bool {
         self.envelope().profile().era == Era::Modern
+    }
+
+    /// Does a question end the round of this call, rather than wait?
+    pub(crate) fn asks_in_rounds(&self) -> bool {
+        self.is_modern() && !self.in_task()
+    }
+
+    /// Does it belong to a legacy session that its client can come back to?
+    pub fn has_session(&self) -> bool {
+        self.0.outlet.listener().is_some()
+    }
+
+    /// Is it a task?
+    pub fn in_task(&self) -> bool {
+        self.0.outlet.in_task()
+    }
+
+    /// The surroundings of the same call as a task: it knows what its rounds have brought so far.
+    pub(crate) fn as_task(&self, outlet: Arc<dyn Outlet>) -> Self {
+        let admitted = Admitted {
+            id: self.0.id.clone(),
+            method: self.0.method,
+            params: self.0.params.clone(),
+            envelope: self.0.envelope.clone(),
+        };
+        let task = Self::new(admitted, outlet);
+        let mut rounds = self.rounds().take();
+        if let Some(rounds) = &mut rounds {
+            rounds.rerun();
+        }
+        *task.rounds() = rounds;
+        task
+    }
+
+    /// Passes on a message of a task that this call waits for.
+    pub(crate) fn pass(&self, message: Vec<u8>) -> Result<(), Vec<u8>> {
+        let said = self.said();
+        let passed = match self.state_code() {
+            RUNNING => self.0.outlet.note(self, message),
+            _ => Err(message),
+        };
+        drop(said);
+        passed
     }
 
     pub(crate) fn rounds(&self) -> MutexGuard<'_, Option<Box<Rounds>>> {

@@ -187,6 +187,7 @@ impl Answer {
                 }
             }
             Some(Outcome::NeedInput(_)) => answer.word = "asks",
+            Some(Outcome::Task(_)) => answer.word = "a task",
             Some(Outcome::Failed(error)) => {
                 answer.bytes = error.message.len();
                 answer.code =

@@ -9,6 +9,7 @@
 //! - [`ask`]: questions in the middle of a call, the same in both eras; [`seal`]: what of a call travels with its client meanwhile.
 //! - [`bus`]: what changes outside of calls, and who hears of it.
 //! - [`life`]: what a handler does before the first client and after the last; [`stats`]: what lives, and what became of calls.
+//! - [`tasks`]: calls that go on by themselves, where they are kept, and what may be asked of them.
 //! - [`clock`], [`stop`]: the time, and the end.
 
 pub mod ask;
@@ -48,6 +49,7 @@ pub mod stats;
 #[cfg(unix)]
 pub mod stdio;
 pub mod stop;
+pub mod tasks;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
@@ -70,3 +72,4 @@ pub use seal::SealKey;
 pub use service::Service;
 pub use stats::Stats;
 pub use stop::{Stop, Stopper};
+pub use tasks::{TaskLimits, TaskStore, Tasks};

@@ -44,8 +44,11 @@ async fn listen(service: Service, call: Call) -> Outcome {
     };
     // Before the handler looks for each of them.
     let limit = service.limits.subscriptions;
-    let uris = asked.notifications.resource_subscriptions;
-    if uris.is_some_and(|uris| uris.len() > limit) {
+    let (uris, tasks) = (
+        asked.notifications.resource_subscriptions,
+        asked.notifications.task_ids,
+    );
+    if uris.map_or(0, |uris| uris.len()) + tasks.map_or(0, |tasks| tasks.len()) > limit {
         return Outcome::Failed(Blame::TooManySubscriptions { limit }.error());
     }
     let honoured = match service.handler.clone().call_dyn(call).await {

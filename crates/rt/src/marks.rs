@@ -1,6 +1,6 @@
 //! What layers and questions note on a running call, for each other, for our statistics and for our log. Not its cancellation.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// Notes on one call.
 #[derive(Debug, Default)]
@@ -9,9 +9,15 @@ pub(crate) struct Marks {
     expired: AtomicBool,
     /// There was no room for it; its outcome says so.
     turned_away: AtomicBool,
+    /// [`NO_TASK`], [`MAY`] or [`WISHES`].
+    task: AtomicU8,
     bystanders: AtomicUsize,
     waiting: AtomicUsize,
 }
+
+const NO_TASK: u8 = 0;
+const MAY: u8 = 1;
+const WISHES: u8 = 2;
 
 impl Marks {
     pub(crate) fn expire(&self) {
@@ -28,6 +34,26 @@ impl Marks {
 
     pub(crate) fn is_turned_away(&self) -> bool {
         self.turned_away.load(Ordering::Acquire)
+    }
+
+    /// It may go on as a task.
+    pub(crate) fn allow_task(&self) {
+        let _ = self.change_task(NO_TASK, MAY);
+    }
+
+    /// It should. False: it cannot.
+    pub(crate) fn wish_task(&self) -> bool {
+        self.change_task(MAY, WISHES)
+    }
+
+    pub(crate) fn wishes_task(&self) -> bool {
+        self.task.load(Ordering::Acquire) == WISHES
+    }
+
+    fn change_task(&self, from: u8, to: u8) -> bool {
+        self.task
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
     }
 
     /// Says that a layer around the call holds a waker of its own, until this is dropped. Without it, that would look like

@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use polyport_proto::{Code, Outcome};
+use polyport_proto::{Code, NeedInput, Outcome};
 use polyport_wire::Member;
 
 use crate::context::{Call, Context};
@@ -83,13 +83,7 @@ fn guard(service: &Service, call: Call) -> Result<Guarded, Outcome> {
         }
     }));
     match begun {
-        Ok(future) => Ok(Guarded {
-            future: Some(future),
-            handler,
-            context,
-            watch: Watch::default(),
-            round: 0,
-        }),
+        Ok(future) => Ok(Guarded::new(handler, context, future)),
         Err(panic) => Err(panicked(context.method(), &*panic)),
     }
 }
@@ -138,7 +132,7 @@ impl std::fmt::Debug for Running {
 }
 
 /// A call whose panic is an outcome, also when it panics while it is dropped, and whose open questions are one, too.
-struct Guarded {
+pub(crate) struct Guarded {
     future: Option<BoxFuture<Outcome>>,
     handler: Arc<dyn DynHandler>,
     context: Context,
@@ -148,8 +142,36 @@ struct Guarded {
 }
 
 impl Guarded {
+    pub(crate) fn new(
+        handler: Arc<dyn DynHandler>,
+        context: Context,
+        future: BoxFuture<Outcome>,
+    ) -> Self {
+        Self {
+            future: Some(future),
+            handler,
+            context,
+            watch: Watch::default(),
+            round: 0,
+        }
+    }
+
     fn let_go(&mut self) {
         let_go(self.future.take(), self.context.method());
+    }
+
+    /// What becomes of questions that a handler gave back; none: they are asked, and it is to be polled again.
+    fn need(&mut self, need: NeedInput) -> Option<Outcome> {
+        match check(&self.context, &need) {
+            Err(outcome) => return Some(outcome),
+            Ok(()) if self.context.asks_in_rounds() => return Some(Outcome::NeedInput(need)),
+            Ok(()) => {}
+        }
+        self.let_go();
+        self.round += 1;
+        let (handler, context) = (self.handler.clone(), self.context.clone());
+        self.future = Some(ask_and_rerun(handler, context, need, self.round));
+        None
     }
 
     fn poll_once(&mut self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
@@ -178,20 +200,18 @@ impl Future for Guarded {
                 Ok(Poll::Ready(Outcome::Complete(result))) if !result.is_object() => {
                     internal(method, "the handler gave a result that is no object")
                 }
-                Ok(Poll::Ready(Outcome::NeedInput(need))) => match check(&self.context, &need) {
-                    Err(outcome) => outcome,
-                    Ok(()) if self.context.is_modern() => Outcome::NeedInput(need),
-                    Ok(()) => {
-                        self.let_go();
-                        self.round += 1;
-                        let (handler, context) = (self.handler.clone(), self.context.clone());
-                        let again = ask_and_rerun(handler, context, need, self.round);
-                        self.future = Some(again);
-                        continue;
-                    }
+                Ok(Poll::Ready(Outcome::NeedInput(need))) => match self.need(need) {
+                    Some(outcome) => outcome,
+                    None => continue,
                 },
                 Ok(Poll::Ready(Outcome::Failed(error))) if error.code == Code::VisitFirst => {
-                    pages::first(&self.context, &*self.handler, error)
+                    match pages::first(&self.context, &*self.handler, error) {
+                        Outcome::NeedInput(need) => match self.need(need) {
+                            Some(outcome) => outcome,
+                            None => continue,
+                        },
+                        outcome => outcome,
+                    }
                 }
                 Ok(Poll::Ready(outcome)) => outcome,
                 Err(panic) => panicked(method, &*panic),

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use polyport_wire::Params;
 
 use crate::blame::Blame;
+use crate::outcome::task::task_id;
 use crate::text::string;
 
 /// `Mcp-Session-Id`.
@@ -254,6 +255,7 @@ impl<'a> Mirror<'a> {
         let name = match method {
             "tools/call" | "prompts/get" => params.name(),
             "resources/read" => params.uri(),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => task_id(params).map(Cow::Owned),
             _ => return Ok(()),
         };
         match (name, self.headers.contains_key(NAME)) {

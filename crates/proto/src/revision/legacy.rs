@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use polyport_model::Level;
+use polyport_model::{Level, TaskStatus};
 use polyport_wire::{Params, Raw, splice, write};
 
-use super::{Revision, Revisions};
+use super::tasks::{self, Words};
+use super::{Revision, Revisions, TaskForm};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope, Remembered};
+use crate::outcome::task::{Task, TaskEnd};
 use crate::outcome::{Code, Outcome, RpcError};
 use crate::receipt::Receipt;
 use crate::text::{progress_token, string};
@@ -118,8 +120,14 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         Outcome::Failed(error) => seal_error(receipt, error, out),
-        // Who runs the call asks in this era, so that no such outcome is left.
-        Outcome::NeedInput(_) => {
+        Outcome::Task(new) if receipt.revision.profile().tasks == TaskForm::Core => {
+            write::response_head(out, &receipt.id);
+            out.extend_from_slice(b"{\"task\":{");
+            task(&new.task, out);
+            out.extend_from_slice(b"}}}");
+        }
+        // Who runs the call asks in this era and makes tasks only where it has them, so that no such outcome is left.
+        Outcome::NeedInput(_) | Outcome::Task(_) => {
             let error = RpcError::new(Code::Internal, "Internal error");
             seal_error(receipt, &error, out);
         }
@@ -140,6 +148,28 @@ fn seal_error(receipt: &Receipt, error: &RpcError, out: &mut Vec<u8>) {
         &error.message,
         error.data.as_ref().map(Raw::as_str),
     );
+}
+
+/// Appends the members of a task, without braces. A result that tells of a failure is a task that failed here.
+pub(super) fn task(task: &Task, out: &mut Vec<u8>) {
+    let words = Words {
+        ttl: "ttl",
+        poll: "pollInterval",
+    };
+    let status = match task.end() {
+        Some(TaskEnd::Result(result)) if tells_failure(result) => TaskStatus::Failed,
+        _ => task.status(),
+    };
+    tasks::write(task, status, &words, out);
+}
+
+/// Does the result itself, and not something in it, say `isError`?
+fn tells_failure(result: &Raw) -> bool {
+    let mut tells = false;
+    splice::members(result.as_str(), |key, value| {
+        tells |= key == "isError" && value == "true";
+    });
+    tells
 }
 
 /// The code on the wire; none: it is told as the result of a tool.
@@ -192,7 +222,7 @@ fn legacy_capabilities(receipt: &Receipt, capabilities: &str) -> String {
     }
     let is_kept = |key: &str| match key {
         "completions" => knows_completions,
-        "logging" => !receipt.alone,
+        "logging" | "tasks" => !receipt.alone,
         _ => true,
     };
     members_of(capabilities, |key, value| {

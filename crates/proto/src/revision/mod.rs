@@ -9,6 +9,7 @@ use crate::outcome::Code;
 pub mod legacy;
 pub mod modern;
 pub mod seal;
+mod tasks;
 mod v2024_11_05;
 mod v2025_03_26;
 mod v2025_06_18;
@@ -48,6 +49,17 @@ pub enum Structured {
     Object,
     /// Any JSON value, `null` included.
     Any,
+}
+
+/// Which form tasks have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum TaskForm {
+    /// The revision has none.
+    Absent,
+    /// Part of the core: who asks wants one (basic/utilities/tasks).
+    Core,
+    /// The extension `io.modelcontextprotocol/tasks`: who answers makes one.
+    Extension,
 }
 
 /// Everything the rest of the code may ask about a revision.
@@ -104,6 +116,8 @@ pub struct Profile {
     pub sampling_parts: bool,
     /// A client hears of changes by `subscriptions/listen` only.
     pub listens: bool,
+    /// How calls go on by themselves.
+    pub tasks: TaskForm,
 }
 
 impl Profile {

@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use polyport_model::Level;
 use polyport_wire::{Params, RequestId, splice, write};
 
+use super::tasks::{self, Words};
 use super::{Era, Revision, Revisions};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope};
 use crate::http::headers::Mirror;
-use crate::outcome::{Code, NeedInput, Outcome, RpcError};
+use crate::outcome::task::{Task, TaskEnd};
+use crate::outcome::{Code, NeedInput, Outcome, Question, RpcError};
 use crate::receipt::Receipt;
 use crate::text::{kept, progress_token, string};
 
@@ -107,23 +109,24 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, speaks: Revisions, out: &mut V
             seal_need(need, out);
             out.push(b'}');
         }
+        Outcome::Task(new) => {
+            write::response_head(out, &receipt.id);
+            out.extend_from_slice(b"{\"resultType\":\"task\",");
+            task(&new.task, receipt.revision, false, out);
+            if !new.meta.is_empty() {
+                out.extend_from_slice(b",\"_meta\":{");
+                out.extend_from_slice(new.meta.as_bytes());
+                out.push(b'}');
+            }
+            out.extend_from_slice(b"}}");
+        }
     }
 }
 
 /// A result that asks (basic/patterns/mrtr). It says nothing of how long it may be kept.
 fn seal_need(need: &NeedInput, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"resultType\":\"input_required\"");
-    for (i, question) in need.questions.iter().enumerate() {
-        out.extend_from_slice(if i == 0 {
-            b",\"inputRequests\":{"
-        } else {
-            b","
-        });
-        question.write(out);
-    }
-    if !need.questions.is_empty() {
-        out.push(b'}');
-    }
+    seal_questions(&need.questions, out);
     if let Some(state) = &need.state {
         out.extend_from_slice(b",\"requestState\":");
         write::string(out, state);
@@ -134,6 +137,20 @@ fn seal_need(need: &NeedInput, out: &mut Vec<u8>) {
         out.push(b'}');
     }
     out.push(b'}');
+}
+
+fn seal_questions(questions: &[Question], out: &mut Vec<u8>) {
+    for (i, question) in questions.iter().enumerate() {
+        out.extend_from_slice(if i == 0 {
+            b",\"inputRequests\":{"
+        } else {
+            b","
+        });
+        question.write(out);
+    }
+    if !questions.is_empty() {
+        out.push(b'}');
+    }
 }
 
 fn seal_result(receipt: &Receipt, result: &str, speaks: Revisions, out: &mut Vec<u8>) {
@@ -191,6 +208,37 @@ pub(super) fn code(code: Code, revision: Revision) -> i32 {
         // server/tools, Error Codes: authors' codes lie outside the reserved range (D-07).
         Code::Other(n) if (-32768..=-32000).contains(&n) => Code::Internal.number(),
         code => revision.profile().code(code),
+    }
+}
+
+/// Appends the members of a task, without braces; `whole`: with what it asks and how it ended.
+pub(super) fn task(task: &Task, revision: Revision, whole: bool, out: &mut Vec<u8>) {
+    let words = Words {
+        ttl: "ttlMs",
+        poll: "pollIntervalMs",
+    };
+    tasks::write(task, task.status(), &words, out);
+    if !whole {
+        return;
+    }
+    seal_questions(task.questions(), out);
+    match task.end() {
+        Some(TaskEnd::Result(result)) => {
+            out.extend_from_slice(b",\"result\":");
+            out.extend_from_slice(result.as_bytes());
+        }
+        Some(TaskEnd::Failed(error)) => {
+            out.extend_from_slice(b",\"error\":{\"code\":");
+            write::integer(out, code(error.code, revision).into());
+            out.extend_from_slice(b",\"message\":");
+            write::string(out, &error.message);
+            if let Some(data) = &error.data {
+                out.extend_from_slice(b",\"data\":");
+                out.extend_from_slice(data.as_bytes());
+            }
+            out.push(b'}');
+        }
+        Some(TaskEnd::Cancelled) | None => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which codec writes an answer, and what a call was on the wire.
 
 use super::{Era, Revision, Revisions, legacy, modern};
+use crate::outcome::task::Task;
 use crate::outcome::{Code, Outcome};
 use crate::receipt::Receipt;
 
@@ -9,6 +10,14 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, speaks: Revisions, out: &mut V
     match receipt.revision.profile().era {
         Era::Legacy => legacy::seal(receipt, outcome, out),
         Era::Modern => modern::seal(receipt, outcome, speaks, out),
+    }
+}
+
+/// Appends the members of a task, without braces. `whole`: with what it asks and how it ended, where the form has that.
+pub fn task(task: &Task, revision: Revision, whole: bool, out: &mut Vec<u8>) {
+    match revision.profile().era {
+        Era::Legacy => legacy::task(task, out),
+        Era::Modern => modern::task(task, revision, whole, out),
     }
 }
 

@@ -1,7 +1,7 @@
 //! 2024-11-05: the first revision; handshake, tools, resources, prompts, sampling, roots, HTTP+SSE.
 //! <https://modelcontextprotocol.io/specification/2024-11-05>
 
-use super::{Era, Profile, Structured};
+use super::{Era, Profile, Structured, TaskForm};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "2024-11-05",
@@ -48,4 +48,5 @@ pub(super) const PROFILE: Profile = Profile {
     titled_choices: false,
     sampling_parts: false,
     listens: false,
+    tasks: TaskForm::Absent,
 };

@@ -1,7 +1,7 @@
 //! 2026-07-28: every request stands alone; no handshake, sessions, ping or server-to-client requests.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/changelog>
 
-use super::{Era, Profile, Structured, v2025_11_25};
+use super::{Era, Profile, Structured, TaskForm, v2025_11_25};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "2026-07-28",
@@ -27,9 +27,13 @@ pub(super) const PROFILE: Profile = Profile {
         "completion/complete",
         "server/discover",
         "subscriptions/listen",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
     ],
     notifications: &["notifications/cancelled"],
     elicitation_ids: false,
     listens: true,
+    tasks: TaskForm::Extension,
     ..v2025_11_25::PROFILE
 };
