@@ -25,6 +25,7 @@ pub(crate) const KEYS: Known = Known {
         ("meta", Takes::Value),
         ("input_schema", Takes::Value),
         ("output_schema", Takes::Value),
+        ("task", Takes::Text),
         ("crate", Takes::Path),
     ],
 };
@@ -96,14 +97,33 @@ pub(crate) fn part(source: &Source<'_>, options: &Options, errors: &mut Errors) 
         "output_schema",
     ];
     let rest = options.calls(&rest, &quote!(true));
+    let task = task(options, face, errors);
     Part {
         kind: Kind::Tool,
         key: name,
         expression: quote! {{
             #items
-            #new #flags #rest
+            #new #flags #rest #task
         }},
     }
+}
+
+/// Whether it runs as a task, in the words of the specification.
+fn task(options: &Options, face: &TokenStream, errors: &mut Errors) -> Option<TokenStream> {
+    let word = options.text("task")?;
+    let mode = match word.value().as_str() {
+        "forbidden" => quote!(Forbidden),
+        "optional" => quote!(Optional),
+        "required" => quote!(Required),
+        _ => {
+            errors.at(
+                word,
+                "`task` is \"optional\", \"required\" or \"forbidden\"",
+            );
+            return None;
+        }
+    };
+    Some(quote!(.task(#face::TaskMode::#mode)))
 }
 
 fn check_raw(function: &Function, key: &syn::Ident, errors: &mut Errors) {

@@ -38,9 +38,22 @@ pub fn principal(subject: &str) -> Arc<Principal> {
 /// # Panics
 /// The params are no JSON object.
 pub fn call(method: &'static str, params: &str, subject: Option<&str>) -> Call {
+    declaring("{}", method, params, subject)
+}
+
+/// The same from a client with these capabilities.
+///
+/// # Panics
+/// The params are no JSON object.
+pub fn declaring(
+    capabilities: &'static str,
+    method: &'static str,
+    params: &str,
+    subject: Option<&str>,
+) -> Call {
     let client = ClientFacts {
         info: None,
-        capabilities: Raw::from_static("{}"),
+        capabilities: Raw::from_static(capabilities),
     };
     let envelope = Envelope::stated(Revision::LATEST, client, None, None)
         .with_principal(subject.map(principal));

@@ -24,6 +24,9 @@ async fn not_a_text(#[arg(range = 1)] a: u32) {}
 #[tool("add")]
 async fn no_key() {}
 
+#[tool(task = "sometimes")]
+async fn neither() {}
+
 #[prompt(read_only, mime_type = "text/plain")]
 async fn of_a_tool() {}
 

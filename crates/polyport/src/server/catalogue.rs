@@ -57,6 +57,11 @@ impl Catalogue {
         }
     }
 
+    /// Does any tool in it run as a task?
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tools.iter().any(|tool| tool.as_task.is_allowed())
+    }
+
     /// Does anything in it complete arguments?
     pub(crate) fn completes(&self) -> bool {
         self.prompts.iter().any(|p| !p.completers.is_empty())

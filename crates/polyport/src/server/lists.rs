@@ -9,9 +9,9 @@ use polyport_proto::revision::Profile;
 use polyport_wire::{Member, Params, Raw, write};
 use serde::Serialize;
 
-use super::Facts;
 use super::context::Cx;
 use super::reply::{fault_outcome, meta};
+use super::{Facts, tasks};
 use crate::cursor;
 use crate::error::Fault;
 
@@ -35,6 +35,9 @@ impl Facts {
                 let members = if changes { members } else { "" };
                 out.extend_from_slice(format!(",\"{name}\":{{{members}}}").as_bytes());
             }
+        }
+        if self.declared.tasks {
+            out.extend_from_slice(tasks::capability(cx).as_bytes());
         }
         out.push(b'}');
         if let Some(instructions) = &self.instructions {

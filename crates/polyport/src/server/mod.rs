@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use polyport_model::{CacheScope, Implementation};
 use polyport_proto::Notice;
-use polyport_rt::Watcher;
+use polyport_rt::{Tasks, Watcher};
 use polyport_wire::Raw;
 
+pub(crate) mod as_task;
 pub(crate) mod blocking;
 mod build;
 pub(crate) mod catalogue;
@@ -27,6 +28,7 @@ pub(crate) mod result;
 mod running;
 mod session;
 mod subscribe;
+pub(crate) mod tasks;
 pub(crate) mod tools;
 
 use catalogue::Catalogue;
@@ -36,6 +38,7 @@ use hooks::{Hooks, Layers};
 use resources::ResourceSource;
 use running::Running;
 use session::Sessions;
+use tasks::Keeping;
 
 /// An MCP server. Serve it with [`stdio::serve`](crate::stdio::serve) or [`http::serve`](crate::http::serve).
 ///
@@ -70,6 +73,7 @@ pub(crate) struct Declared {
     prompts: bool,
     resources: bool,
     completions: bool,
+    tasks: bool,
 }
 
 impl Declared {
@@ -97,6 +101,8 @@ pub(crate) struct Facts {
     ttl: Duration,
     scope: CacheScope,
     checks_output: bool,
+    keeping: Keeping,
+    pub(crate) tasks: Option<Tasks>,
 }
 
 impl fmt::Debug for Server {
@@ -127,6 +133,8 @@ impl Server {
             ttl: Duration::ZERO,
             scope: CacheScope::Private,
             checks_output: cfg!(debug_assertions),
+            keeping: Keeping::default(),
+            tasks: None,
         };
         Self {
             facts,
@@ -204,6 +212,11 @@ impl Server {
             || !catalogue.templates.is_empty()
             || !self.facts.sources.is_empty();
         declared.completions = !self.facts.completers.is_empty() || catalogue.completes();
+        declared.tasks = catalogue.has_tasks();
+        if declared.tasks {
+            let bus = self.facts.shared.bus.clone();
+            self.facts.tasks = Some(std::mem::take(&mut self.facts.keeping).tasks(bus));
+        }
         let _ = self.facts.shared.declared.set(*declared);
         Running {
             facts: Arc::new(self.facts),

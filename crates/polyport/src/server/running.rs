@@ -12,7 +12,7 @@ use super::context::Cx;
 use super::hooks::Hooks;
 use super::reply::{self, fault_outcome};
 use super::session::Sessions;
-use super::{Facts, complete, tools};
+use super::{Facts, complete, tasks, tools};
 use crate::error::Fault;
 
 /// A server as a handler.
@@ -24,7 +24,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn call_tool(&self, cx: Cx, params: Params) -> BoxFuture<Outcome> {
+    fn call_tool(self: &Arc<Self>, cx: Cx, params: Params) -> BoxFuture<Outcome> {
+        let offers_tasks = self.facts.declared.tasks;
         let Some(name) = params.name() else {
             let outcome = fault_outcome(
                 "tools/call",
@@ -33,6 +34,9 @@ impl Running {
             return Box::pin(ready(outcome));
         };
         match self.facts.catalogue().tool(&name) {
+            Some(tool) if offers_tasks || tool.as_task.is_allowed() => {
+                tasks::call(self.clone(), &self.facts, tool, cx, params)
+            }
             Some(tool) => (tool.run)(self.facts.clone(), cx, params),
             None => Box::pin(ready(tools::unknown(&name))),
         }
@@ -103,7 +107,12 @@ impl Handler for Running {
             "resources/unsubscribe" if offers.resources && facts.shared.may_change() => {
                 Box::pin(ready(Outcome::Complete(Raw::from_static("{}"))))
             }
-            "subscriptions/listen" if facts.shared.may_change() => {
+            "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list"
+                if offers.tasks =>
+            {
+                Box::pin(tasks::answer(facts.clone(), cx, params))
+            }
+            "subscriptions/listen" if facts.shared.may_change() || offers.tasks => {
                 Box::pin(Facts::listen(facts.clone(), cx, params))
             }
             "completion/complete" if offers.completions => {
@@ -134,6 +143,9 @@ impl Handler for Running {
     }
 
     async fn shutdown(&self) {
+        if let Some(tasks) = &self.facts.tasks {
+            tasks.stop().await;
+        }
         self.sessions.closed().await;
         self.hooks.shutdown().await;
     }

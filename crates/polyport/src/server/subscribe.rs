@@ -7,9 +7,9 @@ use polyport_proto::Outcome;
 use polyport_wire::{Params, Raw};
 use serde_json::json;
 
-use super::Facts;
 use super::context::Cx;
 use super::reply::fault_outcome;
+use super::{Facts, tasks};
 use crate::error::Fault;
 
 impl Facts {
@@ -31,15 +31,26 @@ impl Facts {
                 Fault::invalid_params("subscriptions/listen: notifications are missing"),
             );
         };
-        let asked = asked.notifications;
+        let mut asked = asked.notifications;
+        let tasks = asked.task_ids.take();
+        let (declared, changes) = (facts.declared, facts.shared.may_change());
         let wanted = |asked: Option<bool>, offered: bool| asked.filter(|asked| *asked && offered);
         let mut honoured = SubscriptionFilter {
-            tools_list_changed: wanted(asked.tools_list_changed, facts.declared.tools),
-            prompts_list_changed: wanted(asked.prompts_list_changed, facts.declared.prompts),
-            resources_list_changed: wanted(asked.resources_list_changed, facts.declared.resources),
+            tools_list_changed: wanted(asked.tools_list_changed, changes && declared.tools),
+            prompts_list_changed: wanted(asked.prompts_list_changed, changes && declared.prompts),
+            resources_list_changed: wanted(
+                asked.resources_list_changed,
+                changes && declared.resources,
+            ),
             ..SubscriptionFilter::default()
         };
-        if let Some(uris) = asked.resource_subscriptions {
+        if let Some((there, ids)) = facts.tasks.as_ref().zip(tasks) {
+            if let Err(error) = tasks::check_declared(&cx) {
+                return Outcome::Failed(error);
+            }
+            honoured.task_ids = Some(tasks::known(there, &cx, ids).await);
+        }
+        if let Some(uris) = asked.resource_subscriptions.filter(|_| changes) {
             let mut known = Vec::new();
             for uri in uris {
                 match facts.may_subscribe(cx.clone(), &uri).await {

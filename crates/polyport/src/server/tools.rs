@@ -6,9 +6,9 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use polyport_model::{Icon, Object, Schema, Tool as Listed, ToolAnnotations};
-use polyport_proto::Outcome;
 use polyport_proto::http::HeaderParam;
 use polyport_proto::revision::{Profile, Structured};
+use polyport_proto::{Outcome, TaskForm};
 use polyport_rt::BoxFuture;
 use polyport_wire::{Member, Params, Raw};
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Facts;
+use super::as_task::{AsTask, TaskMode};
 use super::blocking;
 use super::context::Cx;
 use super::output::Output;
@@ -38,6 +39,7 @@ pub struct Tool {
     listed: Listed,
     schema: Value,
     output: Option<Value>,
+    as_task: AsTask,
     build: Box<dyn FnOnce(Arc<Checks>) -> Run + Send>,
 }
 
@@ -204,6 +206,7 @@ impl Tool {
             listed,
             schema,
             output,
+            as_task: AsTask::default(),
             build,
         }
     }
@@ -257,6 +260,33 @@ impl Tool {
         self
     }
 
+    /// Whether it runs as a task: it is answered at once, goes on by itself, and its client comes back for the result. Defaults to
+    /// [`TaskMode::Forbidden`].
+    ///
+    /// Its function is the same either way. What it asks waits for its answer as long as the task is kept, and
+    /// [`Cx::cancelled`](crate::Cx::cancelled) tells it that its client gave it up.
+    ///
+    /// ```
+    /// use polyport::{Server, TaskMode, Tool};
+    ///
+    /// let build = Tool::new("build", "Builds the project.", |_cx, (): ()| async { Ok("built") });
+    /// let server = Server::new("forge", "1.0.0").add_tool(build.task(TaskMode::Optional));
+    /// # assert_eq!(server.counts(), (1, 0, 0));
+    /// ```
+    #[must_use]
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.as_task.mode = mode;
+        self
+    }
+
+    /// It becomes a task only where its function says so, by [`Cx::become_task`](crate::Cx::become_task): it may ask before. In the
+    /// revision whose clients ask for tasks themselves it is one from its beginning all the same.
+    #[must_use]
+    pub fn task_later(mut self) -> Self {
+        self.as_task.later = true;
+        self
+    }
+
     /// A hand-written schema of its structured result.
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
@@ -289,6 +319,9 @@ impl Tool {
         let header_params = header_params(&self.schema);
         self.listed.input_schema = schema(&self.schema);
         let plain = encode(&self.listed);
+        self.listed.execution = self.as_task.execution();
+        let with_tasks = self.as_task.is_allowed().then(|| encode(&self.listed));
+        self.listed.execution = None;
         let promised = self.output.as_ref().map(|schema| {
             if cfg!(debug_assertions)
                 && let Err(error) = Validator::new(schema)
@@ -302,8 +335,19 @@ impl Tool {
             let of_object = output.get("type").and_then(Value::as_str) == Some("object");
             (of_object, encode(&self.listed))
         });
+        let of_object = output.as_ref().is_some_and(|(of_object, _)| *of_object);
+        let with_tasks = with_tasks.map(|without_output| {
+            self.listed.execution = self.as_task.execution();
+            if of_object {
+                encode(&self.listed)
+            } else {
+                without_output
+            }
+        });
         Registered {
             plain,
+            with_tasks,
+            as_task: self.as_task,
             output,
             header_params,
             run: (self.build)(Arc::new(Checks {
@@ -333,6 +377,9 @@ pub(crate) struct Registered {
     plain: Raw,
     /// As it is listed with one; and whether that is the schema of an object.
     output: Option<(bool, Raw)>,
+    /// As it is listed where tools say whether they run as tasks; none: as elsewhere.
+    with_tasks: Option<Raw>,
+    pub(crate) as_task: AsTask,
     pub(crate) header_params: Option<Arc<[HeaderParam]>>,
     pub(crate) run: Run,
 }
@@ -348,6 +395,11 @@ impl fmt::Debug for Registered {
 impl Registered {
     /// As it is listed to clients of that revision.
     pub(crate) fn listed(&self, profile: &Profile) -> &Raw {
+        if let Some(listed) = self.with_tasks.as_ref()
+            && profile.tasks == TaskForm::Core
+        {
+            return listed;
+        }
         match (&self.output, profile.structured) {
             (Some((_, full)), Structured::Any) | (Some((true, full)), Structured::Object) => full,
             _ => &self.plain,

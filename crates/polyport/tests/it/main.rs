@@ -25,6 +25,7 @@ mod schemas;
 #[cfg(all(feature = "http-client", feature = "ws"))]
 mod square;
 mod steps;
+mod tasks;
 mod tools;
 mod uris;
 mod visits;
