@@ -4,7 +4,8 @@
 //!
 //! # Layout
 //! - [`content`]: tools that answer with each kind of content. [`calls`]: tools that speak while they run, and that fail.
-//! - [`questions`]: tools and a prompt that ask the client. [`changes`]: what changes while the server runs.
+//! - [`questions`]: tools and a prompt that ask the client. [`changes`]: what changes while the server runs. [`tasks`]: tools that run
+//!   as tasks.
 //! - [`schemas`]: tools whose schema is what is tested. [`prompts`], [`resources`]: those. [`media`]: a picture and a sound.
 
 use polyport::Server;
@@ -17,6 +18,7 @@ pub mod prompts;
 pub mod questions;
 pub mod resources;
 pub mod schemas;
+pub mod tasks;
 
 /// The server with all fixtures. The suite calls the first tool of the list without arguments, so that one takes none.
 pub fn server() -> Server {
@@ -29,6 +31,7 @@ pub fn server() -> Server {
         prompts::add,
         resources::add,
         changes::add,
+        tasks::add,
     ]
     .into_iter()
     .fold(server, |server, add| add(server))

@@ -24,6 +24,9 @@ use crate::tree;
 /// The revisions that the suite has server scenarios for and that begin with Streamable HTTP.
 const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
+/// The scenarios of an extension, by the beginning of their names, and the revision in which they are run.
+const EXTENSION: (&str, &str) = ("2026-07-28", "tasks-");
+
 const PACKAGE: &str = "polyport-conformance";
 const SERVER: &str = "conformance-server";
 const CLIENT: &str = "conformance-client";
@@ -306,29 +309,42 @@ fn take(queue: &Mutex<VecDeque<Scenario>>) -> Option<Scenario> {
 }
 
 impl Bench {
-    /// A revision's scenarios: lines `  - NAME …`.
+    /// A revision's scenarios, and those of the extension that is tested with it.
     fn scenarios(&self, revision: &str) -> Result<Vec<Scenario>, String> {
         let mut all = Vec::new();
         for side in Side::BOTH {
-            let mut command = run::command(&self.node, &self.root);
-            command.arg(&self.suite).arg("list");
-            command.arg(format!("--{}", side.name()));
-            command.args(["--spec-version", revision]);
-            let text = run::output(&mut command)?;
-            let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
-            let mut names = names
-                .filter_map(|line| line.split_whitespace().next())
-                .peekable();
-            if names.peek().is_none() {
-                return Err(format!(
-                    "the suite lists no {} scenario for {revision}:\n{text}",
-                    side.name()
-                ));
+            let names = self.list(side, &["--spec-version", revision])?;
+            let names = names.into_iter().filter(|name| !name.starts_with(OAUTH));
+            all.extend(names.map(|name| (side, name)));
+        }
+        let (with, beginning) = EXTENSION;
+        if revision == with {
+            let mut more = self.list(Side::Server, &[])?;
+            more.retain(|name| name.starts_with(beginning));
+            if more.is_empty() {
+                return Err(format!("the suite lists no scenario `{beginning}…`"));
             }
-            let names = names.filter(|name| !name.starts_with(OAUTH));
-            all.extend(names.map(|name| (side, name.to_owned())));
+            all.extend(more.into_iter().map(|name| (Side::Server, name)));
         }
         Ok(all)
+    }
+
+    /// What the suite lists: lines `  - NAME …`.
+    fn list(&self, side: Side, arguments: &[&str]) -> Result<Vec<String>, String> {
+        let mut command = run::command(&self.node, &self.root);
+        command.arg(&self.suite).arg("list");
+        command.arg(format!("--{}", side.name())).args(arguments);
+        let text = run::output(&mut command)?;
+        let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
+        let names = names.filter_map(|line| line.split_whitespace().next());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if names.is_empty() {
+            let side = side.name();
+            return Err(format!(
+                "the suite lists no {side} scenario {arguments:?}:\n{text}"
+            ));
+        }
+        Ok(names)
     }
 
     fn judge(&self, revision: &str, side: Side, scenario: &str) -> Verdict {
@@ -349,6 +365,10 @@ impl Bench {
         command
             .args(["--spec-version", revision, "-o"])
             .arg(&folder);
+        if scenario.starts_with(EXTENSION.1) {
+            // It belongs to no revision by itself.
+            command.arg("--force");
+        }
         match run::logged(&mut command, &folder.join("log.txt"), SCENARIO) {
             Err(reason) => Verdict::Failed(reason),
             Ok(finished) => match read_checks(&folder) {
