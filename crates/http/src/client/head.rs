@@ -29,11 +29,7 @@ pub(super) fn of_message(
     if profile.mirrored_headers {
         head.insert(headers::METHOD, encode(&method));
         let params = message.params();
-        let name = match &*method {
-            "tools/call" | "prompts/get" => params.name(),
-            "resources/read" => params.uri(),
-            _ => None,
-        };
+        let name = headers::name(&method, params);
         if let Some(name) = &name {
             head.insert(headers::NAME, encode(name));
         }

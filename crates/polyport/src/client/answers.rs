@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use polyport_model::{
-    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, ListRootsResult, Object, Root, RpcError,
+    CreateMessageParams, CreateMessageResult, EXTENSION_TASKS, ElicitFormParams, ElicitParams,
+    ElicitResult, ElicitUrlParams, ListRootsResult, Object, Root, RpcError,
 };
 use polyport_wire::Raw;
 use serde::Serialize;
@@ -38,7 +38,8 @@ where
 impl Answers {
     /// The capabilities object.
     pub(super) fn capabilities(&self) -> Raw {
-        let mut all = json!({});
+        // That we can wait for tasks needs nobody to answer.
+        let mut all = json!({"extensions": {EXTENSION_TASKS: {}}});
         if self.form.is_some() || self.page.is_some() {
             all["elicitation"] = json!({});
             for (mode, offered) in [("form", self.form.is_some()), ("url", self.page.is_some())] {

@@ -38,6 +38,8 @@ pub enum ClientError {
     NotOffered(&'static str),
     /// The server asks something first, which this client cannot answer.
     NeedsInput(Box<InputRequiredResult>),
+    /// The task that was waited for has been cancelled.
+    Cancelled,
     /// No answer in time.
     TimedOut(Duration),
     /// The server and this client have no revision in common; the text says what the server speaks.
@@ -86,6 +88,7 @@ impl fmt::Display for ClientError {
             Self::NeedsInput(_) => {
                 f.write_str("the server asks something first, and nobody is there to answer")
             }
+            Self::Cancelled => f.write_str("the task has been cancelled"),
             Self::TimedOut(after) => write!(f, "no answer after {:.1} s", after.as_secs_f64()),
             Self::NoCommonRevision(theirs) => {
                 write!(

@@ -18,6 +18,7 @@
 mod answers;
 mod connect;
 mod error;
+mod tasks;
 
 use std::fmt;
 
@@ -41,6 +42,7 @@ pub use connect::Connect;
 pub use error::ClientError;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
+pub use tasks::{Called, Task};
 
 /// Pages of one list that are asked for; a server with more has no end.
 const MAX_PAGES: usize = 1_000;
@@ -199,11 +201,26 @@ impl Client {
         result.decode().map_err(|error| unreadable(&error))
     }
 
-    /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress. Dropping the future cancels it.
+    /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress. Dropping the future cancels it. A
+    /// call of a tool that becomes a task is waited for like any other; see [`call_tool_as_task`](Self::call_tool_as_task).
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn request_raw(
+        &self,
+        method: &str,
+        params: &str,
+        wait: Option<Wait>,
+    ) -> Result<Raw, ClientError> {
+        let result = self.in_rounds(method, params, wait.clone()).await?;
+        match self.task_of(method, &result) {
+            Some(id) => self.as_call(id, wait).await,
+            None => Ok(result),
+        }
+    }
+
+    /// The same, where a task is a result.
+    async fn in_rounds(
         &self,
         method: &str,
         params: &str,

@@ -127,6 +127,28 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(allowed)
 }
 
+/// What `Mcp-Name` mirrors; none: the method has no name, or the request lacks it.
+pub fn name<'a>(method: &str, params: &'a Params) -> Option<Cow<'a, str>> {
+    match method {
+        "tools/call" | "prompts/get" => params.name(),
+        "resources/read" => params.uri(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => task_id(params).map(Cow::Owned),
+        _ => None,
+    }
+}
+
+fn is_named(method: &str) -> bool {
+    matches!(
+        method,
+        "tools/call"
+            | "prompts/get"
+            | "resources/read"
+            | "tasks/get"
+            | "tasks/update"
+            | "tasks/cancel"
+    )
+}
+
 /// A header value that holds characters or an encoding that it must not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Undecodable;
@@ -252,13 +274,10 @@ impl<'a> Mirror<'a> {
     /// They are not.
     pub fn check_body(&self, method: &str, params: &Params) -> Result<(), Blame> {
         same(trim(self.one(&METHOD, "Mcp-Method")?), method, "Mcp-Method")?;
-        let name = match method {
-            "tools/call" | "prompts/get" => params.name(),
-            "resources/read" => params.uri(),
-            "tasks/get" | "tasks/update" | "tasks/cancel" => task_id(params).map(Cow::Owned),
-            _ => return Ok(()),
-        };
-        match (name, self.headers.contains_key(NAME)) {
+        if !is_named(method) {
+            return Ok(());
+        }
+        match (name(method, params), self.headers.contains_key(NAME)) {
             // A request that lacks the name itself is wrong in its parameters, not in its headers.
             (None, false) => Ok(()),
             (None, true) => Err(Blame::HeaderMismatch(

@@ -192,6 +192,27 @@ impl Caller {
         self.run(method, params, "", wait).await
     }
 
+    /// Asks and waits for no answer: for what may be left undone if the connection ends now.
+    pub fn say(&self, method: &str, params: &str) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let sending = {
+            let mut state = self.shared.lock();
+            let (_, message) = state.asking.request(method, params, "");
+            let carrier = state.carrier.as_ref();
+            carrier.map(|carrier| carrier.send(state.outgoing(message)))
+        };
+        if let Some(sending) = sending {
+            runtime.spawn(tokio::time::timeout(self.timeout, sending));
+        }
+    }
+
+    /// How long a request is waited for where nothing else is said.
+    pub fn patience(&self) -> Duration {
+        self.timeout
+    }
+
     /// Sends a message as it is, without framing.
     ///
     /// # Errors

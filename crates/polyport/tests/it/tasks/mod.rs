@@ -1,6 +1,7 @@
 //! Tools that run as tasks, in the core's form and in that of the extension. In virtual time.
 
 mod bounds;
+mod client;
 mod core;
 mod extension;
 mod owners;

@@ -1,0 +1,327 @@
+//! Calls that a server goes on with by itself: begun, looked at, waited for and given up, the same in both forms of tasks.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use polyport_model::{
+    CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
+    InputRequest, InputRequiredResult, Method, Object, ResultType, Task as TaskState, TaskMetadata,
+    TaskStatus,
+};
+use polyport_proto::TaskForm;
+use polyport_rt::Wait;
+use polyport_wire::Raw;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{Client, ClientError, MAX_ROUNDS, unreadable};
+
+/// Between two looks, where the server does not say.
+const POLL: Duration = Duration::from_secs(1);
+/// The shortest and the longest time between two looks, whatever the server says.
+const POLLS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
+/// How long a task is waited for where nothing is said: no longer than servers keep one.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What has become of a call that might be a task.
+#[derive(Debug)]
+pub enum Called<'a> {
+    /// The server has answered at once.
+    Done(Box<CallToolResult>),
+    /// It goes on by itself.
+    Task(Task<'a>),
+}
+
+/// A task of a server. Dropping it changes nothing: the task goes on, and [`Client::task`] finds it again by its id.
+///
+/// ```
+/// # use polyport::{Raw, Server, TaskMode, Tool, client::{Called, Connect}};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), polyport::ClientError> {
+/// # let build = Tool::new("build", "", |_cx, (): ()| async { Ok("built") }).task(TaskMode::Optional);
+/// # let server = Server::new("forge", "1").add_tool(build);
+/// let client = Connect::service(server.into_service()).connect().await?;
+/// let nothing = Raw::from_static("{}");
+/// let result = match client.call_tool_as_task("build", &nothing, None).await? {
+///     Called::Task(task) => task.result(None).await?,
+///     Called::Done(result) => *result,
+/// };
+/// # assert_eq!(result.content.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Task<'a> {
+    client: &'a Client,
+    id: String,
+}
+
+impl fmt::Debug for Task<'_> {
+    /// Who knows the id may be taken for the one who asked.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Calls a tool so that it may go on by itself. Where servers decide that, this one may as well answer at once. `life` is for how
+    /// long the task should be kept, where the client has a say in that.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::NotOffered`] if the server has no tasks.
+    pub async fn call_tool_as_task(
+        &self,
+        name: &str,
+        arguments: &Raw,
+        life: Option<Duration>,
+    ) -> Result<Called<'_>, ClientError> {
+        self.offers("tools", self.opened.capabilities.tools.is_some())?;
+        self.offers("tasks", self.offers_tasks())?;
+        let is_core = self.task_form() == TaskForm::Core;
+        let ttl = life.map(|life| i64::try_from(life.as_millis()).unwrap_or(i64::MAX));
+        let params = CallToolParams {
+            task: is_core.then(|| TaskMetadata {
+                ttl,
+                extra: Object::new(),
+            }),
+            ..CallToolParams::new(name, Some(arguments.clone()))
+        };
+        let params = serde_json::to_string(&params).map_err(|error| unreadable(&error))?;
+        let result = self.in_rounds(CallTool::NAME, &params, None).await?;
+        let id = if is_core {
+            let created: CreateCoreTaskResult = result.decode().map_err(|e| unreadable(&e))?;
+            Some(created.task.task_id)
+        } else {
+            self.task_of(CallTool::NAME, &result)
+        };
+        match id {
+            Some(id) => Ok(Called::Task(self.task(id))),
+            None => {
+                let result = result.decode().map_err(|error| unreadable(&error))?;
+                Ok(Called::Done(Box::new(result)))
+            }
+        }
+    }
+
+    /// A task of which the id is known, from an earlier connection perhaps. Nobody is asked for it yet.
+    pub fn task(&self, id: impl Into<String>) -> Task<'_> {
+        Task {
+            client: self,
+            id: id.into(),
+        }
+    }
+
+    /// Does the server have tasks?
+    fn offers_tasks(&self) -> bool {
+        let offered = &self.opened.capabilities;
+        match self.task_form() {
+            TaskForm::Absent => false,
+            TaskForm::Core => offered.tasks.as_ref().is_some_and(|t| t.for_tools()),
+            TaskForm::Extension => offered.extension(EXTENSION_TASKS).is_some(),
+        }
+    }
+
+    fn task_form(&self) -> TaskForm {
+        self.opened.revision.profile().tasks
+    }
+
+    /// The task that a call has become without having been asked to; none: it is answered.
+    pub(super) fn task_of(&self, method: &str, result: &Raw) -> Option<String> {
+        if method != CallTool::NAME
+            || self.task_form() != TaskForm::Extension
+            || !result.as_str().contains("\"taskId\"")
+        {
+            return None;
+        }
+        let task: TaskState = result.decode().ok()?;
+        (task.result_type == Some(ResultType::Task)).then_some(task.task_id)
+    }
+
+    /// Waits for a call that has become a task as for one that has not: within the bounds of the call, and given up with it.
+    pub(super) async fn as_call(&self, id: String, wait: Option<Wait>) -> Result<Raw, ClientError> {
+        let task = self.task(id);
+        let total = wait.map_or_else(|| Some(self.caller.patience()), |wait| wait.total);
+        let mut given_up = GivenUp(Some(&task));
+        let result = task.until_ended(total.unwrap_or(LONGEST)).await;
+        let goes_on = matches!(
+            result,
+            Err(ClientError::TimedOut(_) | ClientError::NeedsInput(_))
+        );
+        if !goes_on {
+            given_up.0 = None;
+        }
+        result
+    }
+}
+
+/// A task that nobody waits for any more once this is dropped.
+struct GivenUp<'a>(Option<&'a Task<'a>>);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some(task) = self.0 {
+            task.client.caller.say("tasks/cancel", &task.params());
+        }
+    }
+}
+
+impl Task<'_> {
+    /// Names it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where it stands. In the core's form that is without its questions and its result.
+    ///
+    /// # Errors
+    /// [`ClientError`]; the server does not know it, or no longer.
+    pub async fn look(&self) -> Result<TaskState, ClientError> {
+        self.look_within(None).await
+    }
+
+    async fn look_within(&self, wait: Option<Wait>) -> Result<TaskState, ClientError> {
+        let params = self.params();
+        let state = self.client.in_rounds("tasks/get", &params, wait).await?;
+        match self.client.task_form() {
+            TaskForm::Extension => state.decode().map_err(|error| unreadable(&error)),
+            TaskForm::Core | TaskForm::Absent => {
+                let core: CoreTask = state.decode().map_err(|error| unreadable(&error))?;
+                Ok(widened(core))
+            }
+        }
+    }
+
+    /// Waits for its result; what it asks meanwhile is answered as in any call. None: as long as the server keeps it, a day at most.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::Refused`] with the error in which it ended. After [`ClientError::TimedOut`] it goes on.
+    pub async fn result(&self, wait: Option<Duration>) -> Result<CallToolResult, ClientError> {
+        let result = self.until_ended(wait.unwrap_or(LONGEST)).await?;
+        result.decode().map_err(|error| unreadable(&error))
+    }
+
+    /// Gives it up. That it has ended already is no error.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn cancel(&self) -> Result<(), ClientError> {
+        let params = self.params();
+        match self.client.in_rounds("tasks/cancel", &params, None).await {
+            Err(ClientError::Refused(error)) => match self.look().await {
+                Ok(task) if task.status.is_final() => Ok(()),
+                _ => Err(ClientError::Refused(error)),
+            },
+            other => other.map(drop),
+        }
+    }
+
+    fn params(&self) -> String {
+        json!({"taskId": self.id}).to_string()
+    }
+
+    async fn until_ended(&self, total: Duration) -> Result<Raw, ClientError> {
+        if self.client.task_form() != TaskForm::Extension {
+            // The server answers when it has ended, and asks on the way of this request.
+            let wait = Wait {
+                total: Some(total),
+                ..Wait::default()
+            };
+            let params = self.params();
+            let asked = self.client.in_rounds("tasks/result", &params, Some(wait));
+            return asked.await;
+        }
+        let begun = Instant::now();
+        let mut end = begun + total;
+        let mut answered = HashSet::new();
+        let mut rounds = 0;
+        loop {
+            let wait = Wait {
+                total: Some(end.saturating_duration_since(Instant::now())),
+                ..Wait::default()
+            };
+            let state = match self.look_within(Some(wait)).await {
+                Err(ClientError::TimedOut(_)) => {
+                    return Err(ClientError::TimedOut(begun.elapsed()));
+                }
+                other => other?,
+            };
+            let pause = pause(&state);
+            match state.status {
+                TaskStatus::Completed => return ended_with(state.result, "result"),
+                TaskStatus::Failed => {
+                    return Err(ClientError::Refused(ended_with(state.error, "error")?));
+                }
+                TaskStatus::Cancelled => return Err(ClientError::Cancelled),
+                TaskStatus::InputRequired => {
+                    let asked = state.input_requests.unwrap_or_default();
+                    let mut questions = Object::new();
+                    for (key, question) in asked.iter().filter(|(key, _)| !answered.contains(*key))
+                    {
+                        questions.insert(key, question.clone());
+                    }
+                    if !questions.is_empty() {
+                        rounds += 1;
+                        if rounds > MAX_ROUNDS {
+                            let why = format!("a task has asked {MAX_ROUNDS} times, and asks on");
+                            return Err(ClientError::Unreadable(why));
+                        }
+                        let asked = Instant::now();
+                        answered.extend(questions.iter().map(|(key, _)| key.to_owned()));
+                        self.answer(questions).await?;
+                        // Who answers takes what time it takes.
+                        end += asked.elapsed();
+                    }
+                }
+                TaskStatus::Working => {}
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ClientError::TimedOut(begun.elapsed()));
+            }
+            sleep(pause.min(left)).await;
+        }
+    }
+
+    async fn answer(&self, questions: Object<InputRequest>) -> Result<(), ClientError> {
+        let needed = InputRequiredResult {
+            input_requests: Some(questions),
+            ..InputRequiredResult::default()
+        };
+        let params = self.client.with_answers(&self.params(), needed).await?;
+        let told = self.client.in_rounds("tasks/update", &params, None);
+        told.await.map(drop)
+    }
+}
+
+/// How long to wait before the next look.
+fn pause(state: &TaskState) -> Duration {
+    let said = state
+        .poll_interval_ms
+        .map(|ms| u64::try_from(ms).unwrap_or(0));
+    let (shortest, longest) = POLLS;
+    said.map_or(POLL, Duration::from_millis)
+        .clamp(shortest, longest)
+}
+
+fn ended_with<T>(what: Option<T>, name: &str) -> Result<T, ClientError> {
+    what.ok_or_else(|| ClientError::Unreadable(format!("a task has ended without its {name}")))
+}
+
+/// The core's form in the words of the extension.
+fn widened(core: CoreTask) -> TaskState {
+    TaskState {
+        result_type: None,
+        task_id: core.task_id,
+        status: core.status,
+        status_message: core.status_message,
+        created_at: core.created_at,
+        last_updated_at: core.last_updated_at,
+        ttl_ms: core.ttl,
+        poll_interval_ms: core.poll_interval,
+        input_requests: None,
+        result: None,
+        error: None,
+        meta: core.meta,
+        extra: core.extra,
+    }
+}

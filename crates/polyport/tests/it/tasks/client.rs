@@ -1,0 +1,289 @@
+//! The client of the SDK where calls become tasks, in both forms.
+
+use polyport::client::{Called, Client, Connect, Task};
+use polyport::model::{ElicitResult, Object, TaskStatus};
+use polyport::{
+    Call, ClientError, Era, Handler, Outcome, Patience, Revisions, RpcError, TaskLimits,
+};
+use tokio::time::Instant;
+
+use super::*;
+
+fn nothing() -> Raw {
+    Raw::from_static("{}")
+}
+
+fn eras() -> [Revisions; 2] {
+    [Era::Modern, Era::Legacy].map(Revisions::of)
+}
+
+fn answering(service: &Service, speaks: Revisions) -> Connect {
+    let connect = Connect::service(service.clone()).speaks(speaks);
+    connect.on_form(|_| async {
+        let content = [("name", Raw::from_static("\"Ada\""))].into_iter();
+        ElicitResult::accept(Some(content.collect::<Object>()))
+    })
+}
+
+async fn begin<'a>(client: &'a Client, tool: &str) -> Task<'a> {
+    match client.call_tool_as_task(tool, &nothing(), None).await {
+        Ok(Called::Task(task)) => task,
+        other => panic!("{tool}: {other:?}"),
+    }
+}
+
+fn text(result: &polyport::model::CallToolResult) -> String {
+    let content = serde_json::to_value(&result.content).unwrap();
+    content[0]["text"].as_str().unwrap_or_default().to_owned()
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
+async fn a_task_is_begun_looked_at_and_waited_for_in_both_forms() {
+    let service = server(&Seen::default()).into_service();
+    for speaks in eras() {
+        let client = answering(&service, speaks).connect().await.unwrap();
+        let task = begin(&client, "slow").await;
+        let state = task.look().await.unwrap();
+        assert_eq!(
+            (state.status, state.ttl_ms),
+            (TaskStatus::Working, Some(3_600_000))
+        );
+        assert_eq!(text(&task.result(None).await.unwrap()), "slept");
+        let asked = begin(&client, "asks").await;
+        assert_eq!(text(&asked.result(None).await.unwrap()), "Ada Ada");
+        let failed = begin(&client, "fails").await.result(None).await.unwrap();
+        assert!(failed.is_failure() && text(&failed) == "no luck");
+        match begin(&client, "faulty").await.result(None).await {
+            Err(ClientError::Refused(error)) => assert_eq!(error.code, 1001),
+            other => panic!("{other:?}"),
+        }
+        // By its id it is found again.
+        let (id, again) = (task.id().to_owned(), client.task(task.id()));
+        assert_eq!(text(&again.result(None).await.unwrap()), "slept");
+        // By nobody else, where there are sessions.
+        let other = answering(&service, speaks).connect().await.unwrap();
+        let found = other.task(id).look().await;
+        assert_eq!(
+            found.is_ok(),
+            speaks == Revisions::of(Era::Modern),
+            "{found:?}"
+        );
+    }
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
+async fn a_task_goes_on_unless_it_is_cancelled() {
+    for speaks in eras() {
+        let seen = Seen::default();
+        let client = answering(&server(&seen).into_service(), speaks);
+        let client = client.connect().await.unwrap();
+        let task = begin(&client, "slow").await;
+        match task.result(Some(S(2))).await {
+            Err(ClientError::TimedOut(after)) => assert!(after >= S(2)),
+            other => panic!("{other:?}"),
+        }
+        let id = task.id().to_owned();
+        tokio::time::sleep(S(3)).await;
+        assert_eq!(count(&seen.told), 0);
+        let task = client.task(id);
+        for _ in 0..2 {
+            task.cancel().await.unwrap();
+        }
+        assert_eq!(task.look().await.unwrap().status, TaskStatus::Cancelled);
+        assert!(task.result(None).await.is_err());
+        tokio::time::sleep(S(3)).await;
+        assert_eq!((count(&seen.told), count(&seen.dropped)), (1, 1));
+        assert!(client.task("unknown").cancel().await.is_err());
+    }
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
+async fn a_call_that_becomes_a_task_is_waited_for_as_a_call() {
+    let seen = Seen::default();
+    let mut limits = TaskLimits::default();
+    limits.poll = S(4);
+    let service = server(&seen).task_limits(limits).into_service();
+    let modern = Revisions::of(Era::Modern);
+    let client = answering(&service, modern).connect().await.unwrap();
+    // Looked for at 0, 4, 8 and 12 seconds, as the server wants it.
+    let before = Instant::now();
+    let result = client.call_tool("slow", &nothing()).await.unwrap();
+    assert_eq!(
+        (text(&result), before.elapsed().as_secs()),
+        ("slept".to_owned(), 12)
+    );
+    for tool in ["asks", "later"] {
+        let result = client.call_tool(tool, &nothing()).await.unwrap();
+        assert!(text(&result).starts_with("Ada"), "{tool}: {result:?}");
+    }
+    assert_eq!(
+        text(&client.call_tool("must", &nothing()).await.unwrap()),
+        "done"
+    );
+    // Within its bounds: what nobody waits for any more is given up.
+    let mut patience = Patience::default();
+    patience.request = S(5);
+    let client = answering(&service, modern)
+        .patience(patience)
+        .connect()
+        .await
+        .unwrap();
+    let told = count(&seen.told);
+    match client.call_tool("slow", &nothing()).await {
+        Err(ClientError::TimedOut(after)) => assert_eq!(after.as_secs(), 5),
+        other => panic!("{other:?}"),
+    }
+    tokio::time::sleep(S(1)).await;
+    assert_eq!(count(&seen.told), told + 1);
+    let dropped = tokio::time::timeout(S(2), client.call_tool("slow", &nothing())).await;
+    assert!(dropped.is_err());
+    tokio::time::sleep(S(1)).await;
+    assert_eq!(count(&seen.told), told + 2);
+    // Who cannot answer what it asks does not leave it waiting.
+    let client = Connect::service(service.clone()).speaks(modern);
+    let client = client.connect().await.unwrap();
+    let result = client.call_tool("asks", &nothing()).await;
+    assert!(matches!(result, Err(ClientError::Refused(_))), "{result:?}");
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
+async fn who_has_no_tasks_is_not_asked_for_one() {
+    let plain = || Server::new("t", "1").tool("plain", "", |_cx, (): ()| async { Ok("plain") });
+    for speaks in eras() {
+        let client = Connect::service(plain().into_service()).speaks(speaks);
+        let client = client.connect().await.unwrap();
+        let called = client.call_tool_as_task("plain", &nothing(), None).await;
+        assert!(
+            matches!(called, Err(ClientError::NotOffered("tasks"))),
+            "{called:?}"
+        );
+    }
+    let client = answering(&server(&Seen::default()).into_service(), eras()[0]);
+    let client = client.connect().await.unwrap();
+    match client.call_tool_as_task("plain", &nothing(), None).await {
+        Ok(Called::Done(result)) => assert_eq!(text(&result), "plain"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A server that says of its task what it likes.
+struct Odd(fn(usize) -> Value, AtomicUsize);
+
+impl Handler for Odd {
+    async fn call(&self, call: Call) -> Outcome {
+        let Self(state, looks) = self;
+        let json = match call.method {
+            "server/discover" => {
+                json!({"capabilities": {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}})
+            }
+            "tools/call" => state(0),
+            "tasks/get" => state(1 + looks.fetch_add(1, Ordering::SeqCst)),
+            "tasks/update" | "tasks/cancel" => json!({}),
+            other => return Outcome::Failed(RpcError::method_not_found(other)),
+        };
+        Outcome::Complete(Raw::encode(&json).unwrap())
+    }
+}
+
+fn odd(look: usize, poll: &Value, questions: Value, ends: usize) -> Value {
+    // As the first answer it is the state of a call, which the edge makes complete: the tool's own result.
+    let status = match (look, questions.is_null()) {
+        (look, _) if look >= ends => "completed",
+        (_, true) => "working",
+        (_, false) => "input_required",
+    };
+    let mut state = json!({
+        "taskId": "t", "status": status, "createdAt": "", "lastUpdatedAt": "", "ttlMs": null,
+        "pollIntervalMs": poll, "result": {"content": []},
+    });
+    if status == "input_required" {
+        state["inputRequests"] = questions;
+    }
+    state
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
+async fn a_server_neither_hurries_nor_halts_who_waits() {
+    for (state, least, most) in [
+        (
+            (|look| odd(look, &json!(0), Value::Null, 5)) as fn(usize) -> Value,
+            200,
+            1_000,
+        ),
+        (|look| odd(look, &json!(-7), Value::Null, 5), 200, 1_000),
+        (
+            |look| odd(look, &json!(1_000_000_000_000_i64), Value::Null, 3),
+            120_000,
+            121_000,
+        ),
+    ] {
+        let client = answering(&Service::new(Odd(state, AtomicUsize::new(0))), eras()[0]);
+        let client = client.connect().await.unwrap();
+        let before = Instant::now();
+        client.task("t").result(None).await.unwrap();
+        let took = before.elapsed().as_millis();
+        assert!((least..=most).contains(&took), "{took} ms");
+    }
+    // One that asks without end, or says that it works without end.
+    let asks = |look| {
+        let question = json!({"method": "elicitation/create", "params": {"message": "", "requestedSchema": {"type": "object", "properties": {}}}});
+        odd(
+            look,
+            &json!(1),
+            json!({(format!("k{look}")): question}),
+            usize::MAX,
+        )
+    };
+    let client = answering(&Service::new(Odd(asks, AtomicUsize::new(0))), eras()[0]);
+    let client = client.connect().await.unwrap();
+    let result = client.task("t").result(None).await;
+    assert!(
+        matches!(result, Err(ClientError::Unreadable(_))),
+        "{result:?}"
+    );
+    let works = |look| odd(look, &json!(1_000), Value::Null, usize::MAX);
+    let client = answering(&Service::new(Odd(works, AtomicUsize::new(0))), eras()[0]);
+    let client = client.connect().await.unwrap();
+    let result = client.task("t").result(Some(S(90))).await;
+    assert!(
+        matches!(result, Err(ClientError::TimedOut(_))),
+        "{result:?}"
+    );
+}
+
+// req: BR-041
+#[tokio::test(start_paused = true)]
+async fn br_041_a_result_is_read_as_what_was_asked_for() {
+    let states: [fn(usize) -> Value; 2] = [
+        |_| json!({"content": [], "foo": 1}),
+        |_| json!({"content": [], "taskId": "t", "status": "working", "structuredContent": {"resultType": "task"}}),
+    ];
+    for state in states {
+        let client = answering(&Service::new(Odd(state, AtomicUsize::new(0))), eras()[0]);
+        let client = client.connect().await.unwrap();
+        let result = client.call_tool("any", &nothing()).await.unwrap();
+        assert!(
+            result.content.is_empty()
+                && !result.extra.is_empty() | result.structured_content.is_some()
+        );
+        match client.call_tool_as_task("any", &nothing(), None).await {
+            Ok(Called::Done(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    // A state that is none is no result.
+    let client = answering(
+        &Service::new(Odd(|_| json!({}), AtomicUsize::new(0))),
+        eras()[0],
+    );
+    let client = client.connect().await.unwrap();
+    assert!(matches!(
+        client.task("t").look().await,
+        Err(ClientError::Unreadable(_))
+    ));
+}
