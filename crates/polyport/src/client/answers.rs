@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use polyport_model::method::{ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE};
 use polyport_model::{
     CreateMessageParams, CreateMessageResult, EXTENSION_TASKS, ElicitFormParams, ElicitParams,
     ElicitResult, ElicitUrlParams, ListRootsResult, Object, Root, RpcError,
@@ -54,7 +55,26 @@ impl Answers {
         if self.roots.is_some() {
             all["roots"] = json!({});
         }
+        let mut requests = json!({});
+        if self.offers(ELICITATION_CREATE) {
+            requests["elicitation"] = json!({"create": {}});
+        }
+        if self.offers(SAMPLING_CREATE_MESSAGE) {
+            requests["sampling"] = json!({"createMessage": {}});
+        }
+        if requests != json!({}) {
+            all["tasks"] = json!({"list": {}, "cancel": {}, "requests": requests});
+        }
         Raw::trusted(all.to_string())
+    }
+
+    /// May such a question be a task?
+    pub(super) fn offers(&self, method: &str) -> bool {
+        match method {
+            ELICITATION_CREATE => self.form.is_some() || self.page.is_some(),
+            SAMPLING_CREATE_MESSAGE => self.sample.is_some(),
+            _ => false,
+        }
     }
 
     /// The result for a question, or the error object.

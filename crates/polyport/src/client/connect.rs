@@ -13,6 +13,7 @@ use polyport_wire::Raw;
 use serde_json::json;
 
 use super::answers::{Answers, boxed};
+use super::receiver::Receiver;
 use super::{Client, ClientError, Serving};
 
 /// What a client says of itself unless told otherwise.
@@ -177,9 +178,9 @@ impl Connect {
 }
 
 fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers) -> Client {
-    let theirs = answers.clone();
+    let receiver = Receiver::new(answers.clone(), opened.revision);
     caller.set_answerer(Arc::new(move |method, params| {
-        Box::pin(theirs.clone().answer(method.to_owned(), params))
+        receiver.answer(method, params)
     }));
     #[cfg(feature = "http-client")]
     let has_headers = matches!(serving, Serving::Elsewhere);

@@ -18,6 +18,7 @@
 mod answers;
 mod connect;
 mod error;
+mod receiver;
 mod tasks;
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The asking end of a conversation: how a request is written so that a peer of the revision takes it. Not how it is sent.
 
-use polyport_wire::{RequestId, splice, write};
+use polyport_wire::{Raw, RequestId, splice, write};
 
 use crate::envelope::ClientFacts;
 use crate::revision::{Era, Revision};
@@ -10,6 +10,8 @@ use crate::revision::{Era, Revision};
 pub struct Asking {
     revision: Revision,
     client: ClientFacts,
+    /// Its capabilities as a modern request states them.
+    stated: Raw,
     next: i64,
     /// The last of the requests that open the conversation, which are never cancelled (basic/utilities/cancellation).
     opening: i64,
@@ -20,6 +22,7 @@ impl Asking {
     pub fn new(revision: Revision, client: ClientFacts) -> Self {
         Self {
             revision,
+            stated: stated(&client.capabilities),
             client,
             next: 1,
             opening: 0,
@@ -91,7 +94,7 @@ impl Asking {
             members.push_str("\"io.modelcontextprotocol/protocolVersion\":\"");
             members.push_str(self.revision.name());
             members.push_str("\",\"io.modelcontextprotocol/clientCapabilities\":");
-            members.push_str(self.client.capabilities.as_str());
+            members.push_str(self.stated.as_str());
             if let Some(info) = &self.client.info {
                 members.push_str(",\"io.modelcontextprotocol/clientInfo\":");
                 members.push_str(info.as_str());
@@ -130,4 +133,22 @@ impl Asking {
         write::request(&mut out, &id, method, std::str::from_utf8(params).ok());
         (id, out)
     }
+}
+
+/// The modern era has no tasks of servers with their clients.
+fn stated(capabilities: &Raw) -> Raw {
+    let mut out = b"{".to_vec();
+    splice::members(capabilities.as_str(), |key, value| {
+        if key == "tasks" {
+            return;
+        }
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write::string(&mut out, key);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
+    });
+    out.push(b'}');
+    Raw::trusted(out)
 }

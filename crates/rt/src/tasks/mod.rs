@@ -398,7 +398,7 @@ fn of_task(question: Question, id: &str) -> Question {
 }
 
 /// The result of a task, naming it in its `_meta`.
-fn naming(result: &Raw, id: &str) -> Raw {
+pub fn naming(result: &Raw, id: &str) -> Raw {
     let mut meta = b"{".to_vec();
     live::related(&mut meta, id);
     let mut out = b"{".to_vec();

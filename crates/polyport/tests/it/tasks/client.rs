@@ -124,8 +124,10 @@ async fn a_call_that_becomes_a_task_is_waited_for_as_a_call() {
         "done"
     );
     // Within its bounds: what nobody waits for any more is given up.
-    let mut patience = Patience::default();
-    patience.request = S(5);
+    let patience = Patience {
+        request: S(5),
+        ..Patience::default()
+    };
     let client = answering(&service, modern)
         .patience(patience)
         .connect()
