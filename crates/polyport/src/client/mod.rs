@@ -213,10 +213,10 @@ impl Client {
         params: &str,
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
-        let result = self.in_rounds(method, params, wait.clone()).await?;
-        match self.task_of(method, &result) {
-            Some(id) => self.as_call(id, wait).await,
-            None => Ok(result),
+        let called = self.in_rounds(method, params, wait.clone()).await;
+        match self.task_of_call(method, params, called).await? {
+            Called::Task(task) => self.as_call(task, wait).await,
+            Called::Done(result) => Ok(result),
         }
     }
 

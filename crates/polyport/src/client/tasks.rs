@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
-    InputRequest, InputRequiredResult, Method, Object, ResultType, Task as TaskState, TaskMetadata,
-    TaskStatus,
+    InputRequest, InputRequiredResult, Method, Object, ResultType, RpcError, Task as TaskState,
+    TaskMetadata, TaskStatus, TaskSupport,
 };
 use polyport_proto::TaskForm;
 use polyport_rt::Wait;
-use polyport_wire::Raw;
+use polyport_wire::{Raw, splice};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -26,9 +26,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What has become of a call that might be a task.
 #[derive(Debug)]
-pub enum Called<'a> {
+pub enum Called<'a, T = CallToolResult> {
     /// The server has answered at once.
-    Done(Box<CallToolResult>),
+    Done(T),
     /// It goes on by itself.
     Task(Task<'a>),
 }
@@ -45,7 +45,7 @@ pub enum Called<'a> {
 /// let nothing = Raw::from_static("{}");
 /// let result = match client.call_tool_as_task("build", &nothing, None).await? {
 ///     Called::Task(task) => task.result(None).await?,
-///     Called::Done(result) => *result,
+///     Called::Done(result) => result,
 /// };
 /// # assert_eq!(result.content.len(), 1);
 /// # Ok(())
@@ -98,7 +98,7 @@ impl Client {
             Some(id) => Ok(Called::Task(self.task(id))),
             None => {
                 let result = result.decode().map_err(|error| unreadable(&error))?;
-                Ok(Called::Done(Box::new(result)))
+                Ok(Called::Done(result))
             }
         }
     }
@@ -125,8 +125,55 @@ impl Client {
         self.opened.revision.profile().tasks
     }
 
+    /// What has become of a call that was not asked to be a task. Where clients ask for tasks, a tool may refuse to be anything else:
+    /// then it is asked for.
+    pub(super) async fn task_of_call(
+        &self,
+        method: &str,
+        params: &str,
+        called: Result<Raw, ClientError>,
+    ) -> Result<Called<'_, Raw>, ClientError> {
+        let result = match called {
+            Err(ClientError::Refused(error))
+                if self.may_want_task(method, &error)
+                    && Box::pin(self.is_task_only(params)).await? =>
+            {
+                let mut asked = Vec::new();
+                splice::stamp(params, "\"task\":{}", &mut asked);
+                let asked = String::from_utf8_lossy(&asked);
+                let created = self.in_rounds(method, &asked, None).await?;
+                let created = created.decode::<CreateCoreTaskResult>();
+                let created = created.map_err(|error| unreadable(&error))?;
+                return Ok(Called::Task(self.task(created.task.task_id)));
+            }
+            other => other?,
+        };
+        Ok(match self.task_of(method, &result) {
+            Some(id) => Called::Task(self.task(id)),
+            None => Called::Done(result),
+        })
+    }
+
+    fn may_want_task(&self, method: &str, error: &RpcError) -> bool {
+        // One page has the one code, one the other.
+        matches!(error.code, -32_601 | -32_600)
+            && method == CallTool::NAME
+            && self.task_form() == TaskForm::Core
+            && self.offers_tasks()
+    }
+
+    /// Does the tool of a call run as a task only?
+    async fn is_task_only(&self, params: &str) -> Result<bool, ClientError> {
+        let call: CallToolParams = serde_json::from_str(params).map_err(|e| unreadable(&e))?;
+        let tools = self.tools().await?;
+        let tool = tools.iter().find(|tool| tool.name == call.name);
+        let execution = tool.and_then(|tool| tool.execution.as_ref());
+        let support = execution.and_then(|execution| execution.task_support.as_ref());
+        Ok(call.task.is_none() && support == Some(&TaskSupport::Required))
+    }
+
     /// The task that a call has become without having been asked to; none: it is answered.
-    pub(super) fn task_of(&self, method: &str, result: &Raw) -> Option<String> {
+    fn task_of(&self, method: &str, result: &Raw) -> Option<String> {
         if method != CallTool::NAME
             || self.task_form() != TaskForm::Extension
             || !result.as_str().contains("\"taskId\"")
@@ -138,8 +185,11 @@ impl Client {
     }
 
     /// Waits for a call that has become a task as for one that has not: within the bounds of the call, and given up with it.
-    pub(super) async fn as_call(&self, id: String, wait: Option<Wait>) -> Result<Raw, ClientError> {
-        let task = self.task(id);
+    pub(super) async fn as_call(
+        &self,
+        task: Task<'_>,
+        wait: Option<Wait>,
+    ) -> Result<Raw, ClientError> {
         let total = wait.map_or_else(|| Some(self.caller.patience()), |wait| wait.total);
         let mut given_up = GivenUp(Some(&task));
         let result = task.until_ended(total.unwrap_or(LONGEST)).await;

@@ -153,6 +153,53 @@ async fn a_call_that_becomes_a_task_is_waited_for_as_a_call() {
 
 // req: T-CLIENT
 #[tokio::test(start_paused = true)]
+async fn a_tool_that_is_only_a_task_is_called_as_one() {
+    let seen = Seen::default();
+    let slow = seen.clone();
+    let server = server(&seen).add_tool(
+        Tool::new("patient", "", move |cx: Cx, (): ()| {
+            let told = slow.told.clone();
+            async move {
+                let who: Name = cx.elicit("who", "Who?").await?;
+                tokio::select! {
+                    () = tokio::time::sleep(S(10)) => Ok(who.name),
+                    _ = cx.cancelled() => {
+                        told.fetch_add(1, Ordering::SeqCst);
+                        std::future::pending().await
+                    }
+                }
+            }
+        })
+        .task(TaskMode::Required),
+    );
+    let service = server.into_service();
+    let legacy = Revisions::of(Era::Legacy);
+    let client = answering(&service, legacy).connect().await.unwrap();
+    for (tool, says) in [("must", "done"), ("patient", "Ada")] {
+        let result = client.call_tool(tool, &nothing()).await.unwrap();
+        assert_eq!(text(&result), says);
+    }
+    let patience = Patience {
+        request: S(5),
+        ..Patience::default()
+    };
+    let hasty = answering(&service, legacy).patience(patience);
+    let hasty = hasty.connect().await.unwrap();
+    let result = hasty.call_tool("patient", &nothing()).await;
+    assert!(
+        matches!(result, Err(ClientError::TimedOut(_))),
+        "{result:?}"
+    );
+    tokio::time::sleep(S(1)).await;
+    assert_eq!(count(&seen.told), 1);
+    match client.call_tool("unknown", &nothing()).await {
+        Err(ClientError::Refused(error)) => assert_eq!(error.code, -32602),
+        other => panic!("{other:?}"),
+    }
+}
+
+// req: T-CLIENT
+#[tokio::test(start_paused = true)]
 async fn who_has_no_tasks_is_not_asked_for_one() {
     let plain = || Server::new("t", "1").tool("plain", "", |_cx, (): ()| async { Ok("plain") });
     for speaks in eras() {
