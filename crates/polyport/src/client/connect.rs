@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::answers::{Answers, boxed};
 use super::receiver::Receiver;
+use super::tasks::TaskOnly;
 use super::{Client, ClientError, Serving};
 
 /// What a client says of itself unless told otherwise.
@@ -188,6 +189,7 @@ fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers
     let has_headers = false;
     Client {
         answers,
+        task_only: TaskOnly::default(),
         has_headers,
         caller,
         opened,

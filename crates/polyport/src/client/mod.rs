@@ -43,6 +43,7 @@ pub use connect::Connect;
 pub use error::ClientError;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
+use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 
 /// Pages of one list that are asked for; a server with more has no end.
@@ -55,6 +56,7 @@ pub struct Client {
     caller: Caller,
     opened: Opened,
     answers: Answers,
+    task_only: TaskOnly,
     /// Messages travel with headers.
     has_headers: bool,
     server: Mutex<Serving>,
@@ -91,6 +93,7 @@ impl Client {
     pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
         let tools = self.list("tools/list", "tools").await?;
+        self.task_only.note(&tools);
         Ok(self.mirroring(tools))
     }
 
@@ -213,6 +216,10 @@ impl Client {
         params: &str,
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
+        if self.is_known_task_only(method, params) {
+            let task = self.ask_for_task(params).await?;
+            return self.as_call(task, wait).await;
+        }
         let called = self.in_rounds(method, params, wait.clone()).await;
         match self.task_of_call(method, params, called).await? {
             Called::Task(task) => self.as_call(task, wait).await,

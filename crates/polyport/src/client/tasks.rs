@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
     InputRequest, InputRequiredResult, Method, Object, ResultType, RpcError, Task as TaskState,
-    TaskMetadata, TaskStatus, TaskSupport,
+    TaskMetadata, TaskStatus, TaskSupport, Tool,
 };
 use polyport_proto::TaskForm;
 use polyport_rt::Wait;
@@ -138,13 +139,7 @@ impl Client {
                 if self.may_want_task(method, &error)
                     && Box::pin(self.is_task_only(params)).await? =>
             {
-                let mut asked = Vec::new();
-                splice::stamp(params, "\"task\":{}", &mut asked);
-                let asked = String::from_utf8_lossy(&asked);
-                let created = self.in_rounds(method, &asked, None).await?;
-                let created = created.decode::<CreateCoreTaskResult>();
-                let created = created.map_err(|error| unreadable(&error))?;
-                return Ok(Called::Task(self.task(created.task.task_id)));
+                return Ok(Called::Task(self.ask_for_task(params).await?));
             }
             other => other?,
         };
@@ -152,6 +147,24 @@ impl Client {
             Some(id) => Called::Task(self.task(id)),
             None => Called::Done(result),
         })
+    }
+
+    /// Calls a tool with the wish for a task.
+    pub(super) async fn ask_for_task(&self, params: &str) -> Result<Task<'_>, ClientError> {
+        let mut asked = Vec::new();
+        splice::stamp(params, "\"task\":{}", &mut asked);
+        let asked = String::from_utf8_lossy(&asked);
+        let created = self.in_rounds(CallTool::NAME, &asked, None).await?;
+        let created: CreateCoreTaskResult = created.decode().map_err(|e| unreadable(&e))?;
+        Ok(self.task(created.task.task_id))
+    }
+
+    /// Has the list of tools said that the tool of this call runs as a task only?
+    pub(super) fn is_known_task_only(&self, method: &str, params: &str) -> bool {
+        method == CallTool::NAME
+            && self.task_form() == TaskForm::Core
+            && self.offers_tasks()
+            && self.task_only.has(params)
     }
 
     fn may_want_task(&self, method: &str, error: &RpcError) -> bool {
@@ -164,12 +177,8 @@ impl Client {
 
     /// Does the tool of a call run as a task only?
     async fn is_task_only(&self, params: &str) -> Result<bool, ClientError> {
-        let call: CallToolParams = serde_json::from_str(params).map_err(|e| unreadable(&e))?;
-        let tools = self.tools().await?;
-        let tool = tools.iter().find(|tool| tool.name == call.name);
-        let execution = tool.and_then(|tool| tool.execution.as_ref());
-        let support = execution.and_then(|execution| execution.task_support.as_ref());
-        Ok(call.task.is_none() && support == Some(&TaskSupport::Required))
+        self.tools().await?;
+        Ok(self.task_only.has(params))
     }
 
     /// The task that a call has become without having been asked to; none: it is answered.
@@ -201,6 +210,33 @@ impl Client {
             given_up.0 = None;
         }
         result
+    }
+}
+
+/// Tools of which the list says that they run as tasks only.
+#[derive(Debug, Default)]
+pub(super) struct TaskOnly(Mutex<HashSet<String>>);
+
+impl TaskOnly {
+    pub(super) fn note(&self, tools: &[Tool]) {
+        let required = |tool: &&Tool| {
+            let execution = tool.execution.as_ref();
+            execution.is_some_and(|e| e.task_support == Some(TaskSupport::Required))
+        };
+        let names = tools.iter().filter(required).map(|tool| tool.name.clone());
+        *self.names() = names.collect();
+    }
+
+    /// Is the tool of these parameters one of them, and no task wished for yet?
+    fn has(&self, params: &str) -> bool {
+        let names = self.names();
+        !names.is_empty()
+            && serde_json::from_str::<CallToolParams>(params)
+                .is_ok_and(|call| call.task.is_none() && names.contains(&call.name))
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -192,6 +192,14 @@ async fn a_tool_that_is_only_a_task_is_called_as_one() {
     );
     tokio::time::sleep(S(1)).await;
     assert_eq!(count(&seen.told), 1);
+    // Known from the list, it is not refused first: the list, the call, the result.
+    let before = service.stats().begun;
+    hasty.tools().await.unwrap();
+    assert_eq!(
+        text(&hasty.call_tool("must", &nothing()).await.unwrap()),
+        "done"
+    );
+    assert_eq!(service.stats().begun, before + 3);
     match client.call_tool("unknown", &nothing()).await {
         Err(ClientError::Refused(error)) => assert_eq!(error.code, -32602),
         other => panic!("{other:?}"),
