@@ -68,7 +68,7 @@ impl Answers {
         let mut given = match arguments::parse(&words, &schema) {
             Ok(given) => given,
             Err(failure) => {
-                failure.report();
+                failure.tell();
                 return self.leave(form.message.clone());
             }
         };
@@ -86,7 +86,7 @@ impl Answers {
             }
         }
         if let Some(why) = misfit(&Value::Object(given.clone()), &schema) {
-            Failure::usage(why).report();
+            Failure::usage(why).tell();
             return self.leave(form.message.clone());
         }
         let mut content = Object::new();
@@ -146,7 +146,7 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
                 },
                 None => return true,
             },
-            Err(failure) => _ = failure.report(),
+            Err(failure) => failure.tell(),
         }
     }
     false

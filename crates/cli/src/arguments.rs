@@ -162,7 +162,7 @@ fn typed(text: &str, types: &[&str]) -> Option<Value> {
 }
 
 /// What a schema allows, for people: its values, where it names them, else its types.
-fn kinds(schema: &Value) -> Vec<String> {
+pub(crate) fn kinds(schema: &Value) -> Vec<String> {
     let listed = schema["enum"].as_array().into_iter().flatten();
     let parts = schema["oneOf"].as_array().into_iter().flatten();
     let named: Vec<String> = listed
@@ -177,7 +177,7 @@ fn kinds(schema: &Value) -> Vec<String> {
 }
 
 /// The types that a schema allows, by name; what says nothing is taken as text.
-fn types(schema: &Value) -> Vec<&str> {
+pub(crate) fn types(schema: &Value) -> Vec<&str> {
     let mut found: Vec<&str> = match &schema["type"] {
         Value::String(name) => vec![name],
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
@@ -199,7 +199,9 @@ fn types(schema: &Value) -> Vec<&str> {
         });
     }
     if found.is_empty() {
-        found.push("string");
+        let hints = [("properties", "object"), ("items", "array")];
+        let hinted = hints.iter().find(|(key, _)| schema.get(key).is_some());
+        found.push(hinted.map_or("string", |(_, kind)| kind));
     }
     let mut seen = HashSet::new();
     found.retain(|name| seen.insert(*name));
@@ -226,7 +228,7 @@ fn schema_of(schema: &Value, path: &[Step<'_>]) -> Option<Value> {
 }
 
 /// Follows a reference within the schema.
-fn resolve(root: &Value, schema: &Value) -> Value {
+pub(crate) fn resolve(root: &Value, schema: &Value) -> Value {
     let mut at = schema;
     for _ in 0..MAX_DEPTH {
         let target = at["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
@@ -252,7 +254,7 @@ fn names(schema: &Value, path: &[Step<'_>]) -> Option<Vec<String>> {
 
 fn unknown(path: &[Step<'_>], known: &[String]) -> Failure {
     let name = shown(path);
-    let failure = Failure::usage(format!("the tool has no argument {name}"));
+    let failure = Failure::usage(format!("there is no argument {name}"));
     match nearest(&name, known) {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None if known.is_empty() => failure.hint("it takes none"),
@@ -420,8 +422,8 @@ mod tests {
             (&["on=yes"], "on: \"yes\" is no boolean"),
             (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
             (&["at.lat=north"], "at.lat: \"north\" is no number"),
-            (&["nam=x"], "the tool has no argument nam"),
-            (&["at.lon=1"], "the tool has no argument at.lon"),
+            (&["nam=x"], "there is no argument nam"),
+            (&["at.lon=1"], "there is no argument at.lon"),
             (&["name"], "\"name\" is no argument: there is no ="),
             (&["=x"], "\"=x\" is no argument: a name is missing before ="),
             (&["n:=x"], "n: this is no JSON"),

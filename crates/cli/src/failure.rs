@@ -3,13 +3,16 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use crate::ui;
+use serde_json::json;
+
+use crate::{exit, ui};
 
 /// A verb that did not do what it was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
     hint: Option<String>,
+    server: Option<String>,
     code: u8,
 }
 
@@ -19,6 +22,7 @@ impl Failure {
         Self {
             message: message.to_string(),
             hint: None,
+            server: None,
             code: 2,
         }
     }
@@ -29,6 +33,11 @@ impl Failure {
             code: 1,
             ..Self::usage(message)
         }
+    }
+
+    /// Whoever reads what is printed has enough (`… | head`): the end, and no failure.
+    pub(crate) fn nobody_reads() -> Self {
+        Self::usage("nobody reads the result").code(0)
     }
 
     /// The same with another exit code.
@@ -48,13 +57,37 @@ impl Failure {
         self
     }
 
-    /// Says it on standard error.
+    /// The server with which it happened, as it was named.
+    pub(crate) fn at(mut self, server: &str) -> Self {
+        self.server = Some(server.to_owned());
+        self
+    }
+
+    /// Says it on standard error: one JSON object with `--json`, else for people.
     pub(crate) fn report(&self) -> ExitCode {
+        if self.code == 0 {
+            return ExitCode::SUCCESS;
+        }
+        if ui::is_document() {
+            let mut error = json!({"code": exit::name(self.code), "message": self.message});
+            for (name, text) in [("hint", &self.hint), ("server", &self.server)] {
+                if let Some(text) = text {
+                    error[name] = json!(text);
+                }
+            }
+            ui::line(&json!({"error": error}).to_string());
+        } else {
+            self.tell();
+        }
+        ExitCode::from(self.code)
+    }
+
+    /// Says it for people, where it is not the end.
+    pub(crate) fn tell(&self) {
         let mut text = format!("error: {}\n", self.message);
         if let Some(hint) = &self.hint {
             text.push_str(&format!("  hint: {hint}\n"));
         }
-        ui::say(&text);
-        ExitCode::from(self.code)
+        ui::note(&text);
     }
 }

@@ -4,14 +4,22 @@ mod answers;
 mod arguments;
 mod commands;
 mod demo;
+mod exit;
 mod failure;
+mod form;
+mod jq;
 mod log;
+mod printing;
+mod progress;
 mod render;
 mod runtime;
 mod server;
+mod table;
 mod target;
+mod typed;
 mod ui;
 mod usage;
+mod verb;
 
 use std::process::ExitCode;
 
@@ -35,11 +43,19 @@ struct Cli {
 enum Verb {
     Serve(commands::serve::Serve),
     Ls(commands::ls::Ls),
+    Show(commands::show::Show),
     Call(commands::call::Call),
     Read(commands::read::Read),
+    Prompt(commands::prompt::GetPrompt),
+    Complete(commands::complete::AskCompletion),
+    Ping(commands::ping::Ping),
 }
 
 fn main() -> ExitCode {
+    // Before the words are read: that may fail, too.
+    if usage::wants_document(std::env::args_os()) {
+        ui::say_document();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::report(error),
@@ -47,8 +63,12 @@ fn main() -> ExitCode {
     let ended = match cli.verb {
         Verb::Serve(serve) => serve.run().map(|()| ExitCode::SUCCESS),
         Verb::Ls(ls) => ls.run(),
+        Verb::Show(show) => show.run(),
         Verb::Call(call) => call.run(),
         Verb::Read(read) => read.run(),
+        Verb::Prompt(prompt) => prompt.run(),
+        Verb::Complete(complete) => complete.run(),
+        Verb::Ping(ping) => ping.run(),
     };
     match ended {
         Ok(code) => code,

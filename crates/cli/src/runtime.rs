@@ -3,8 +3,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::failure::Failure;
-use crate::ui;
+use crate::{exit, ui};
+
+/// Exit codes of whoever was ended by a signal.
+const INTERRUPTED: u8 = 130;
+const TERMINATED: u8 = 143;
 
 /// Threads may hang in a read; nobody waits longer for them.
 const GRACE: Duration = Duration::from_millis(100);
@@ -25,23 +31,27 @@ pub(crate) fn run(
     ended
 }
 
-/// Waits for something, or for Ctrl-C: then it is dropped, which tells a server that nobody waits for its answer. A second Ctrl-C
-/// ends the program at once.
+/// Waits for something, or for Ctrl-C or SIGTERM: then it is dropped, which tells a server that nobody waits for its answer. A second
+/// one ends the program at once.
 ///
 /// # Errors
-/// Interrupted (exit 130).
+/// Interrupted (exit 130 or 143).
 pub(crate) async fn unless_interrupted<T>(what: impl Future<Output = T>) -> Result<T, Failure> {
-    tokio::select! {
-        done = what => Ok(done),
-        interrupted = tokio::signal::ctrl_c() => {
-            ui::clear_status();
-            interrupted.map_err(|error| Failure::unexpected(format!("no signals: {error}")))?;
-            tokio::spawn(async {
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    std::process::exit(130);
-                }
-            });
-            Err(Failure::unexpected("interrupted").code(130))
+    let no_signals = |error| Failure::unexpected(format!("no signals: {error}"));
+    let mut terminated = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let code = tokio::select! {
+        done = what => return Ok(done),
+        interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| INTERRUPTED).map_err(no_signals)?,
+        _ = terminated.recv() => TERMINATED,
+    };
+    ui::clear_status();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
         }
-    }
+        std::process::exit(code.into());
+    });
+    let name = exit::name(code);
+    Err(Failure::unexpected(name).code(code))
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport::client::Connect;
-use polyport::model::CODE_RESOURCE_NOT_FOUND;
-use polyport::{Client, ClientError, Code, Command, Era, Patience, Revisions, Server};
+use polyport::model::{CODE_RESOURCE_NOT_FOUND, Root};
+use polyport::serde::de::DeserializeOwned;
+use polyport::{Client, ClientError, Code, Command, Era, Patience, Raw, Revisions, Server};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, Folders};
 
@@ -15,6 +16,7 @@ use crate::answers::Answers;
 use crate::demo;
 use crate::failure::Failure;
 use crate::target::Target;
+use crate::typed::Typed;
 use crate::ui;
 
 /// A server, and how it is spoken to.
@@ -43,6 +45,9 @@ pub(crate) struct Words {
         hide_possible_values = true
     )]
     era: Option<Speak>,
+    /// A folder that the server may hear we work in (repeatable)
+    #[arg(long = "root", value_name = "FOLDER")]
+    roots: Vec<PathBuf>,
     /// Seconds after which a request is given up, whatever came meanwhile
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -60,6 +65,8 @@ pub(crate) struct Named {
     connect: Connect,
     /// As it was named.
     pub(crate) shown: String,
+    /// As it stands in a command line.
+    pub(crate) typed: Typed,
     /// The words after it.
     pub(crate) rest: Vec<String>,
     /// After how long a request is given up.
@@ -72,6 +79,8 @@ impl Words {
     /// # Errors
     /// No server is named, or none that there is.
     pub(crate) fn named(self, verb: &str) -> Result<Named, Failure> {
+        let roots = roots(&self.roots)?;
+        let mut typed = self.typed();
         let mut words = self.words.into_iter();
         let (connect, shown, rest) = if self.command.is_empty() {
             let word = words.next().ok_or_else(|| {
@@ -80,6 +89,7 @@ impl Words {
                 ))
             })?;
             let service = inside(OsStr::new(&word))?;
+            typed.server.push(word.clone());
             (
                 Connect::service(service.into_service()),
                 word,
@@ -110,6 +120,10 @@ impl Words {
                 rest.push(word.to_owned());
             }
             let shown = program.to_string_lossy().into_owned();
+            typed.server.push("--".to_owned());
+            let lossy = |word: &OsString| word.to_string_lossy().into_owned();
+            typed.server.extend(command.iter().map(lossy));
+            typed.server.push("--".to_owned());
             (Connect::command(start), shown, rest)
         };
         let speaks = match self.era {
@@ -122,16 +136,60 @@ impl Words {
             patience.handshake = timeout;
             patience.request = timeout;
         }
+        let mut connect = connect.speaks(speaks).patience(patience);
+        if !roots.is_empty() {
+            connect = connect.roots(roots);
+        }
         Ok(Named {
-            connect: connect.speaks(speaks).patience(patience),
+            connect,
             shown,
+            typed,
             rest,
             timeout: self.timeout,
         })
     }
 }
 
+impl Words {
+    /// The options that a line needs that reaches the same server, and the words that name it (none yet). Variables may be secrets:
+    /// they are taken from the shell.
+    fn typed(&self) -> Typed {
+        let mut options = Vec::new();
+        for (name, _) in &self.env {
+            options.push("-e".to_owned());
+            options.push(format!("{name}=\"${name}\""));
+        }
+        if let Some(folder) = &self.cwd {
+            options.extend(["--cwd".to_owned(), ui::path(folder)]);
+        }
+        if self.inherit_env {
+            options.push("--inherit-env".to_owned());
+        }
+        match self.era {
+            Some(Speak::Modern) => options.extend(["--era", "modern"].map(str::to_owned)),
+            Some(Speak::Legacy) => options.extend(["--era", "legacy"].map(str::to_owned)),
+            None => {}
+        }
+        Typed {
+            options,
+            server: Vec::new(),
+        }
+    }
+}
+
 impl Named {
+    /// Nothing follows the server.
+    ///
+    /// # Errors
+    /// There is a word too many.
+    pub(crate) fn nothing_more(&self) -> Result<(), Failure> {
+        match self.rest.first() {
+            Some(word) => Err(Failure::usage(format!("{word:?} is one word too many"))
+                .hint("a command stands after --")),
+            None => Ok(()),
+        }
+    }
+
     /// The same with somebody who answers its questions.
     pub(crate) fn answered_by(mut self, answers: &Answers) -> Self {
         self.connect = answers.on(self.connect);
@@ -161,6 +219,39 @@ fn inside(word: &OsStr) -> Result<Server, Failure> {
             Ok(server.instructions(Access::Read.instructions()))
         }
     }
+}
+
+/// Folders as a server is told of them.
+fn roots(folders: &[PathBuf]) -> Result<Vec<Root>, Failure> {
+    let root = |folder: &PathBuf| {
+        let found = std::fs::canonicalize(folder).and_then(|path| {
+            if path.is_dir() {
+                Ok(path)
+            } else {
+                Err(std::io::ErrorKind::NotADirectory.into())
+            }
+        });
+        let path = found
+            .map_err(|error| Failure::usage(format!("--root {}: {error}", ui::path(folder))))?;
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        Ok(Root {
+            uri: files::uri::from_path(&path),
+            name,
+            ..Root::default()
+        })
+    };
+    folders.iter().map(root).collect()
+}
+
+/// A result in the types of the specification.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn decoded<T: DeserializeOwned>(result: &Raw, server: &str) -> Result<T, Failure> {
+    let read = result.decode();
+    read.map_err(|error| failure(&ClientError::Unreadable(error.to_string()), server))
 }
 
 /// What a client's error means for the exit code, and what to do.

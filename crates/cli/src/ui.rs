@@ -9,12 +9,24 @@ use serde_json::json;
 
 /// Whether standard error carries JSON objects, one on each line.
 static JSON: AtomicBool = AtomicBool::new(false);
+/// Whether standard output carries one JSON document, and standard error nothing but how that failed.
+static DOCUMENT: AtomicBool = AtomicBool::new(false);
 /// Whether a line of status stands on the terminal.
 static STATUS: AtomicBool = AtomicBool::new(false);
 
 /// From now on what is said is a JSON object, as the lines of the log are.
 pub(crate) fn say_json() {
     JSON.store(true, Ordering::Relaxed);
+}
+
+/// From now on standard error says only how it failed, as a JSON object.
+pub(crate) fn say_document() {
+    DOCUMENT.store(true, Ordering::Relaxed);
+}
+
+/// Is that so?
+pub(crate) fn is_document() -> bool {
+    DOCUMENT.load(Ordering::Relaxed)
 }
 
 /// A text in which nothing moves the cursor or colours a terminal: servers write some of what is said.
@@ -37,6 +49,27 @@ pub(crate) fn say(text: &str) {
     } else {
         Stderr.write_all(text.as_bytes())
     };
+}
+
+/// Says something that a program which reads a document from us has no use for.
+pub(crate) fn note(text: &str) {
+    if !is_document() {
+        say(text);
+    }
+}
+
+/// Writes one line to standard error.
+pub(crate) fn line(text: &str) {
+    let _ = Stderr.write_all(format!("{}\n", harmless(text)).as_bytes());
+}
+
+/// Columns of the terminal that standard output is; none: it is none.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(match size.ws_col {
+        0 => 80,
+        columns => columns.into(),
+    })
 }
 
 /// Shows one line of status on a terminal, in place of the one before.
@@ -71,12 +104,17 @@ impl Write for Stderr {
 /// A path on one line, so that it can be pasted into a shell where its characters allow it.
 pub(crate) fn path(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=~".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
     if text.chars().any(char::is_control) {
         return format!("{text:?}");
+    }
+    word(&text)
+}
+
+/// A text as one word of a shell.
+pub(crate) fn word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,5 +1,6 @@
 //! What is said about a command line that cannot be meant, beyond what clap says itself. Not what its words mean.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,12 +19,27 @@ pub(crate) const EXAMPLES: &str = "Examples:
 /// Shown below an error.
 const EXAMPLE: &str = "Example: polyport serve ./notes\n";
 
+/// Do these words ask for JSON, as far as they can be read?
+pub(crate) fn wants_document(words: impl Iterator<Item = OsString>) -> bool {
+    words
+        .take_while(|word| word != "--")
+        .any(|word| word == "--json")
+}
+
 /// Says what is wrong with the command line, or shows the help that was asked for.
 pub(crate) fn report(mut error: Error) -> ExitCode {
     if !error.use_stderr() {
         // A reader that is gone is no failure (`polyport --help | head`).
         let _ = error.print();
         return ExitCode::SUCCESS;
+    }
+    if ui::is_document() {
+        let text = error.render().to_string();
+        let said = text.lines().next().unwrap_or_default();
+        let said = said.strip_prefix("error: ").unwrap_or(said);
+        return Failure::usage(said)
+            .hint("--help says what there is")
+            .report();
     }
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => _ = error.print(),

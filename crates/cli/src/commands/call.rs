@@ -1,28 +1,24 @@
 //! `polyport call`: calls one tool of any server. Standard output is the result and nothing else.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use polyport::model::{CallToolResult, ProgressParams, Tool};
+use polyport::model::{CallToolResult, Tool};
 use polyport::schema::Validator;
-use polyport::{Client, ClientError, OnProgress, Raw, Wait};
+use polyport::{Client, Raw, Wait};
 use serde_json::{Map, Value, json};
 
 use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
-use crate::render;
-use crate::runtime;
+use crate::printing::Printing;
+use crate::progress;
 use crate::server::{self, Words};
-use crate::ui;
+use crate::{render, ui, verb};
 
 /// How long a call may say nothing.
 const IDLE: Duration = Duration::from_secs(60);
-/// How long a call runs before its progress is shown.
-const QUIET: Duration = Duration::from_millis(400);
 
 /// Call a tool of a server
 #[derive(Debug, Args)]
@@ -31,9 +27,8 @@ const QUIET: Duration = Duration::from_millis(400);
     after_help = "\
 ARGUMENT is typed by the tool's schema, and checked before anything is sent:
   key=value  key:=json  key=@file  key=@-  a.b=1 (a member of a member)  a[]=x (one more element)
-Exit codes: 0 the tool answered, 2 the arguments do not fit, 4 no server there, 5 the tool failed
-or there is none of that name, 6 a fault of the protocol, 7 timed out, 8 the server asks a person,
-130 interrupted (the server is told).
+A list of flat objects is shown as a table, with tabs between its cells where no terminal is.
+The codes with which this ends: polyport help exit-codes
 
 Examples:
   polyport call demo add a=2 b=3
@@ -43,18 +38,27 @@ Examples:
 pub(crate) struct Call {
     #[command(flatten)]
     server: Words,
-    /// Print the result of the protocol, one JSON document, untouched
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    printing: Printing,
     /// All arguments at once: a JSON object, @file, or @- for standard input
     #[arg(long, value_name = "JSON|@FILE")]
     args: Option<String>,
-    /// Send the arguments without a look at the schema
+    /// Send the arguments, and take the result, without a look at the schemas
     #[arg(long)]
     unchecked: bool,
     /// One answer to a form that the server may ask for (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
+    /// How progress is shown: in place on a terminal, a line for each step, not at all
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "auto|plain|none",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    progress: progress::Shown,
 }
 
 impl Call {
@@ -62,32 +66,37 @@ impl Call {
     ///
     /// # Errors
     /// It was not called, or failed.
-    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(mut self) -> Result<ExitCode, Failure> {
+        let is_document = self.printing.is_document()?;
         let mut named = self.server.named("call")?;
         let shown = named.shown.clone();
         let timeout = named.timeout;
         let mut words = std::mem::take(&mut named.rest).into_iter();
-        let tool = words.next();
-        let words: Vec<String> = words.collect();
-        runtime::run(async move {
-            let answers = Answers::new(self.answers);
-            let client = named.answered_by(&answers).connect().await?;
-            let asked = Asked {
-                tool,
-                words,
-                args: self.args,
-                unchecked: self.unchecked,
-                timeout,
-            };
-            let called = asked.call(&client, &shown).await;
-            let shown = match (called, answers.unanswered()) {
-                (Ok(result), None) => show(&result, self.json, &shown),
-                // What came of it came of nobody being there.
-                (_, Some(unanswered)) => Err(unanswered),
-                (Err(failure), None) => Err(failure),
-            };
-            client.close().await;
-            shown
+        let answers = Answers::new(self.answers);
+        let asked = Asked {
+            tool: words.next(),
+            words: words.collect(),
+            args: self.args,
+            unchecked: self.unchecked,
+            timeout,
+            progress: self.progress,
+        };
+        verb::with(named.answered_by(&answers), async |client| {
+            let called = asked.call(client, &shown).await;
+            // What came of it came of nobody being there.
+            if let Some(unanswered) = answers.unanswered() {
+                return Err(unanswered);
+            }
+            let called = called?;
+            if called.has_failed() {
+                self.printing.no_file();
+            }
+            if is_document {
+                self.printing.document(&called.raw).await?;
+            } else {
+                called.show(&self.printing)?;
+            }
+            called.verdict(is_document)
         })
     }
 }
@@ -98,10 +107,20 @@ struct Asked {
     args: Option<String>,
     unchecked: bool,
     timeout: Option<Duration>,
+    progress: progress::Shown,
+}
+
+/// What a tool answered.
+struct Called {
+    raw: Raw,
+    result: CallToolResult,
+    took: Duration,
+    /// Why it is not what the tool says that it answers.
+    misfit: Option<Failure>,
 }
 
 impl Asked {
-    async fn call(self, client: &Client, server: &str) -> Result<Raw, Failure> {
+    async fn call(&self, client: &Client, server: &str) -> Result<Called, Failure> {
         let tools = client
             .tools()
             .await
@@ -116,12 +135,25 @@ impl Asked {
         let wait = Wait {
             idle: Some(IDLE),
             total: self.timeout,
-            progress: Some(progress(&tool.name)),
+            progress: self.progress.of(&tool.name),
         };
-        let asked = client.request_raw("tools/call", &params, Some(wait));
-        let result = runtime::unless_interrupted(asked).await?;
+        let begun = Instant::now();
+        let asked = client.request_raw("tools/call", &params, Some(wait)).await;
+        let took = begun.elapsed();
         ui::clear_status();
-        result.map_err(|error| server::failure(&error, server))
+        let raw = asked.map_err(|error| server::failure(&error, server))?;
+        let result: CallToolResult = server::decoded(&raw, server)?;
+        let misfit = if self.unchecked || result.is_error == Some(true) {
+            None
+        } else {
+            misfit(tool, &result)
+        };
+        Ok(Called {
+            raw,
+            result,
+            took,
+            misfit,
+        })
     }
 
     fn arguments(&self, schema: &Value) -> Result<Map<String, Value>, Failure> {
@@ -144,20 +176,74 @@ impl Asked {
     }
 }
 
+impl Called {
+    fn has_failed(&self) -> bool {
+        self.result.is_error == Some(true)
+    }
+
+    fn show(&self, printing: &Printing) -> Result<(), Failure> {
+        let (parts, rows) = render::tool_result(&self.result)?;
+        printing.parts(&parts)?;
+        if let Some(rows) = rows
+            && ui::width().is_some()
+        {
+            let bytes = self.raw.as_bytes().len();
+            ui::note(&format!(
+                "{} · {} ms · {} · ~{} tokens\n",
+                ui::count(rows, "row"),
+                self.took.as_millis(),
+                ui::count(bytes, "byte"),
+                ui::thousands(bytes / 4)
+            ));
+        }
+        Ok(())
+    }
+
+    fn verdict(self, is_document: bool) -> Result<ExitCode, Failure> {
+        if self.has_failed() {
+            // For people, what it has said is printed, and says enough.
+            let failure = Failure::unexpected("the tool failed; what it said is in the result");
+            return if is_document {
+                Err(failure.code(5))
+            } else {
+                Ok(ExitCode::from(5))
+            };
+        }
+        self.misfit.map_or(Ok(ExitCode::SUCCESS), Err)
+    }
+}
+
 fn find<'a>(name: Option<&str>, tools: &'a [Tool], server: &str) -> Result<&'a Tool, Failure> {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-    let Some(name) = name else {
-        return Err(
-            Failure::usage("no tool is named").hint(format!("{server} has {}", names.join(", ")))
-        );
-    };
-    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
-        let failure = Failure::unexpected(format!("{server} has no tool {name}")).code(5);
-        match arguments::nearest(name, &names) {
-            Some(near) => failure.hint(format!("did you mean {near}?")),
-            None => failure.hint(format!("it has {}", names.join(", "))),
+    let at = super::find("tool", name, &names, server)?;
+    Ok(&tools[at])
+}
+
+/// Holds a result to the schema that the tool has for it.
+fn misfit(tool: &Tool, result: &CallToolResult) -> Option<Failure> {
+    let schema = tool.output_schema.as_ref()?;
+    let schema: Value = serde_json::to_value(schema).unwrap_or_default();
+    let name = &tool.name;
+    let why = match &result.structured_content {
+        None => "there is no structured result".to_owned(),
+        // What cannot be read is no judge.
+        Some(structured) => {
+            let validator = Validator::new(&schema).ok()?;
+            let invalid = validator.check(structured.as_str()).err()?;
+            let places = invalid.violations.iter();
+            let places: Vec<String> = places
+                .map(|violation| match &*violation.pointer {
+                    "" => violation.message.clone(),
+                    pointer => format!("{pointer}: {}", violation.message),
+                })
+                .collect();
+            places.join("; ")
         }
-    })
+    };
+    let failure = Failure::unexpected(format!(
+        "the result of {name} does not fit its output schema: {why}"
+    ));
+    Some(failure.code(6).hint("--unchecked takes it all the same"))
 }
 
 /// Holds the arguments to the whole schema, before anything is sent.
@@ -170,50 +256,12 @@ fn check(arguments: &Map<String, Value>, schema: &Value, tool: &Tool) -> Result<
         );
     }
     let Ok(validator) = Validator::new(schema) else {
-        ui::say("note: the schema of this tool cannot be read; the server judges the arguments\n");
+        ui::note("note: the schema of this tool cannot be read; the server judges the arguments\n");
         return Ok(());
     };
     let text = Value::Object(arguments.clone()).to_string();
     validator.check(&text).map_err(|invalid| {
         Failure::usage(format!("{}: {invalid}", tool.name))
             .hint("--unchecked sends them all the same")
-    })
-}
-
-fn show(result: &Raw, json: bool, server: &str) -> Result<ExitCode, Failure> {
-    let read: CallToolResult = result.decode().map_err(|error| {
-        let error = ClientError::Unreadable(error.to_string());
-        server::failure(&error, server)
-    })?;
-    if json {
-        render::json(result)?;
-    } else {
-        render::tool_result(&read)?;
-    }
-    Ok(ExitCode::from(if read.is_error == Some(true) {
-        5
-    } else {
-        0
-    }))
-}
-
-/// Shows progress on a terminal, once the call has taken a while.
-fn progress(tool: &str) -> OnProgress {
-    let tool = tool.to_owned();
-    let begun = Instant::now();
-    let shows = std::io::stderr().is_terminal();
-    Arc::new(move |progress: ProgressParams| {
-        let elapsed = begun.elapsed();
-        if !shows || elapsed < QUIET {
-            return;
-        }
-        let of = progress.total.as_ref().map(|total| format!("/{total}"));
-        ui::status(&format!(
-            "{tool}  {}{}  {:.1} s  {}",
-            progress.progress,
-            of.unwrap_or_default(),
-            elapsed.as_secs_f64(),
-            progress.message.as_deref().unwrap_or_default(),
-        ));
     })
 }

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use polyport::client::List;
 use polyport::model::Tool;
-use polyport::{Client, ClientError};
-use serde_json::{Value, json};
+use polyport::{Client, ClientError, Raw};
+use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::render;
-use crate::runtime;
+use crate::printing::{self, Document};
 use crate::server::{self, Words};
-use crate::ui;
+use crate::{ui, verb};
 
 /// List the tools, resources and prompts of a server
 #[derive(Debug, Args)]
@@ -26,9 +26,8 @@ Examples:
 pub(crate) struct Ls {
     #[command(flatten)]
     server: Words,
-    /// Print one JSON document with all that was listed, untouched
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    document: Document,
 }
 
 impl Ls {
@@ -37,34 +36,45 @@ impl Ls {
     /// # Errors
     /// The server cannot be asked.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let is_document = self.document.is_wanted()?;
         let named = self.server.named("ls")?;
-        if let Some(word) = named.rest.first() {
-            return Err(Failure::usage(format!("{word:?} is one word too many"))
-                .hint("a command stands after --"));
-        }
+        named.nothing_more()?;
         let shown = named.shown.clone();
-        runtime::run(async move {
-            let client = named.connect().await?;
-            let listed = list(&client, self.json).await;
-            client.close().await;
-            let text = listed.map_err(|error| server::failure(&error, &shown))?;
-            render::out(text.as_bytes())?;
+        verb::with(named, async |client| {
+            let failed = |error| server::failure(&error, &shown);
+            if is_document {
+                let all = listed(client).await.map_err(failed)?;
+                self.document.print(&all).await?;
+            } else {
+                let text = list(client).await.map_err(failed)?;
+                printing::out(text.as_bytes())?;
+            }
             Ok(ExitCode::SUCCESS)
         })
     }
 }
 
-async fn list(client: &Client, as_json: bool) -> Result<String, ClientError> {
+/// Everything as it came, in one object.
+async fn listed(client: &Client) -> Result<Raw, ClientError> {
+    let mut members = Vec::new();
+    for (name, list) in [
+        ("tools", List::Tools),
+        ("resources", List::Resources),
+        ("resourceTemplates", List::Templates),
+        ("prompts", List::Prompts),
+    ] {
+        let entries = offered(client.entries(list).await)?;
+        let entries: Vec<&str> = entries.iter().map(Raw::as_str).collect();
+        members.push(format!("\"{name}\":[{}]", entries.join(",")));
+    }
+    Ok(Raw::trusted(format!("{{{}}}", members.join(","))))
+}
+
+async fn list(client: &Client) -> Result<String, ClientError> {
     let tools = offered(client.tools().await)?;
     let resources = offered(client.resources().await)?;
     let templates = offered(client.resource_templates().await)?;
     let prompts = offered(client.prompts().await)?;
-    if as_json {
-        let all = json!({
-            "tools": tools, "resources": resources, "resourceTemplates": templates, "prompts": prompts,
-        });
-        return Ok(format!("{all}\n"));
-    }
     let opened = client.opened();
     let name = opened
         .server

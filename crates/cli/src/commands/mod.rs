@@ -1,6 +1,38 @@
-//! One file per verb.
+//! One file per verb, and how what they name is found.
 
 pub(crate) mod call;
+pub(crate) mod complete;
 pub(crate) mod ls;
+pub(crate) mod ping;
+pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
+pub(crate) mod show;
+
+use crate::arguments;
+use crate::failure::Failure;
+
+/// Where the thing of that name stands among what a server has.
+///
+/// # Errors
+/// There is none (exit 5), or none is named (exit 2).
+fn find(what: &str, name: Option<&str>, names: &[String], server: &str) -> Result<usize, Failure> {
+    let Some(name) = name else {
+        return Err(Failure::usage(format!("no {what} is named"))
+            .hint(format!("{server} has {}", names.join(", "))));
+    };
+    names.iter().position(|known| known == name).ok_or_else(|| {
+        Failure::unexpected(format!("{server} has no {what} {name}"))
+            .code(5)
+            .hint(instead(name, names))
+    })
+}
+
+/// What may have been meant.
+fn instead(name: &str, names: &[String]) -> String {
+    match arguments::nearest(name, names) {
+        Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => "it has none".to_owned(),
+        None => format!("it has {}", names.join(", ")),
+    }
+}

@@ -3,28 +3,29 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use polyport::model::ReadResourceResult;
 
 use crate::failure::Failure;
-use crate::render;
-use crate::runtime;
+use crate::printing::Printing;
 use crate::server::{self, Words};
+use crate::{render, ui, verb};
 
 /// Read a resource of a server
 #[derive(Debug, Args)]
 #[command(
     override_usage = "polyport read [OPTIONS] SERVER URI\n       polyport read [OPTIONS] -- COMMAND... -- URI",
     after_help = "\
-Text is written as text, everything else as its bytes.
+Text is written as text, everything else as its bytes, but not to a terminal.
 
-Example:
-  polyport read demo demo://greeting"
+Examples:
+  polyport read demo demo://greeting
+  polyport read demo demo://logo -o logo.png"
 )]
 pub(crate) struct Read {
     #[command(flatten)]
     server: Words,
-    /// Print the result of the protocol, one JSON document, untouched
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 impl Read {
@@ -33,6 +34,7 @@ impl Read {
     /// # Errors
     /// It was not read.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let is_document = self.printing.is_document()?;
         let mut named = self.server.named("read")?;
         let shown = named.shown.clone();
         let rest = std::mem::take(&mut named.rest);
@@ -40,22 +42,25 @@ impl Read {
             return Err(Failure::usage("one resource is read, named by its URI")
                 .hint(format!("polyport ls {shown} lists what there is")));
         };
-        let uri = uri.clone();
-        runtime::run(async move {
-            let client = named.connect().await?;
-            let params = serde_json::json!({"uri": uri}).to_string();
-            let read = client.request_raw("resources/read", &params, None).await;
-            client.close().await;
-            let raw = read.map_err(|error| server::failure(&error, &shown))?;
-            if self.json {
-                render::json(&raw)?;
+        let params = serde_json::json!({"uri": uri}).to_string();
+        verb::with(named, async |client| {
+            let raw = client.request_raw("resources/read", &params, None).await;
+            let raw = raw.map_err(|error| server::failure(&error, &shown))?;
+            if is_document {
+                self.printing.document(&raw).await?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let read: polyport::model::ReadResourceResult = raw.decode().map_err(|error| {
-                let error = polyport::ClientError::Unreadable(error.to_string());
-                server::failure(&error, &shown)
-            })?;
-            render::contents(&read.contents)?;
+            let read: ReadResourceResult = server::decoded(&raw, &shown)?;
+            let contents = render::contents(&read.contents)?;
+            let is_shown = ui::width().is_none() || std::str::from_utf8(&contents).is_ok();
+            if is_shown || self.printing.is_file() {
+                self.printing.bytes(&contents)?;
+            } else {
+                ui::note(&format!(
+                    "note: {} that are no text are not shown on a terminal; -o FILE writes them\n",
+                    ui::count(contents.len(), "byte")
+                ));
+            }
             Ok(ExitCode::SUCCESS)
         })
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{BINARY, Place, terminal};
 
-fn run(place: &Place, words: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(place: &Place, words: &[&str]) -> (i32, String, String) {
     let Output {
         status,
         stdout,
@@ -69,7 +69,7 @@ const CASES: &[Case] = &[
         &["call", "demo", "add", "a=1", "c=1"],
         2,
         "",
-        "error: the tool has no argument c\n",
+        "error: there is no argument c\n",
     ),
     (
         &["call", "demo", "ad"],
@@ -211,6 +211,42 @@ fn calls_and_their_exit_codes() {
     }
 }
 
+/// With `--json` the only thing on standard error is one JSON object that names the same code.
+// req: S-SHELL
+#[test]
+fn failures_are_one_json_object() {
+    let place = Place::new();
+    place.write("args.json", "{\"a\": 1, \"b\": 1}");
+    place.write("long.txt", "from a file\n");
+    let names = [
+        (2, "usage"),
+        (4, "unreachable"),
+        (5, "tool"),
+        (6, "protocol"),
+        (7, "timed-out"),
+        (8, "needs-person"),
+    ];
+    for (words, code, _, err) in CASES {
+        let words = [&words[..1], &["--json"], &words[1..]].concat();
+        let (status, stdout, stderr) = run(&place, &words);
+        assert_eq!(status, *code, "{words:?}\n{stdout}\n{stderr}");
+        if *code == 0 {
+            assert_eq!(stderr, "", "{words:?}");
+            continue;
+        }
+        let said: Value = serde_json::from_str(&stderr)
+            .unwrap_or_else(|error| panic!("{words:?}: {error}: {stderr}"));
+        let name = names.iter().find(|(known, _)| known == code).unwrap().1;
+        assert_eq!(said["error"]["code"], name, "{words:?}: {stderr}");
+        let message = said["error"]["message"].as_str().unwrap();
+        let first = err.split('\n').next().unwrap();
+        assert!(
+            first.starts_with("error: cups") || format!("error: {message}").starts_with(first),
+            "{words:?}: {stderr}"
+        );
+    }
+}
+
 // req: S-SHELL
 #[test]
 fn the_same_in_this_process_and_in_a_child_in_both_eras() {
@@ -290,32 +326,38 @@ const SERVER: &str = r#"
 // req: S-SHELL
 // req: S-CANCEL
 #[test]
-fn ctrl_c_tells_the_server_and_ends_it() {
+fn a_signal_tells_the_server_and_ends_it() {
     use rustix::process::{Pid, Signal, kill_process};
-    let place = Place::new();
-    let made = std::process::Command::new("mkfifo")
-        .arg(place.path("called"))
-        .status();
-    assert!(made.unwrap().success());
-    let words = [
-        "call", "--era", "legacy", "--", "sh", "-c", SERVER, "--", "t",
-    ];
-    let child = place
-        .command(words)
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::fs::read(place.path("called")).unwrap();
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
-    assert_eq!(output.stdout, b"");
-    assert_eq!(output.stderr, b"error: interrupted\n");
-    let after = std::fs::read_to_string(place.path("after")).unwrap();
-    let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
-    assert_eq!(cancel["method"], "notifications/cancelled");
-    assert_eq!(cancel["params"]["requestId"], 3);
+    for (signal, code, said) in [
+        (Signal::INT, 130, "interrupted"),
+        (Signal::TERM, 143, "terminated"),
+    ] {
+        let place = Place::new();
+        let made = std::process::Command::new("mkfifo")
+            .arg(place.path("called"))
+            .status();
+        assert!(made.unwrap().success());
+        let words = [
+            "call", "--era", "legacy", "--", "sh", "-c", SERVER, "--", "t",
+        ];
+        let child = place
+            .command(words)
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::fs::read(place.path("called")).unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        assert_eq!(output.stdout, b"");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr, format!("error: {said}\n"));
+        let after = std::fs::read_to_string(place.path("after")).unwrap();
+        let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
+        assert_eq!(cancel["method"], "notifications/cancelled");
+        assert_eq!(cancel["params"]["requestId"], 3);
+    }
 }
 
 // req: S-SHELL

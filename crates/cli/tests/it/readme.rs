@@ -86,7 +86,9 @@ fn the_table_is_what_is_listed() {
 #[test]
 fn options_that_readme_names_exist() {
     let mut help = String::new();
-    for verb in ["serve", "ls", "call", "read"] {
+    for verb in [
+        "serve", "ls", "show", "call", "read", "prompt", "complete", "ping",
+    ] {
         let output = Place::new().command([verb, "--help"]).output().unwrap();
         help += &String::from_utf8(output.stdout).unwrap();
     }
@@ -118,5 +120,5 @@ fn the_console_shows_what_is_printed() {
         assert_eq!(said.trim_end(), want.trim_end(), "{words}");
         ran += 1;
     }
-    assert_eq!(ran, 7);
+    assert_eq!(ran, 11);
 }

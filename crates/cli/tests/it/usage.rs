@@ -43,8 +43,12 @@ fn the_whole_help() {
         &["serve", "--help"],
         &["help", "serve"],
         &["ls", "--help"],
+        &["show", "--help"],
         &["call", "--help"],
         &["read", "--help"],
+        &["prompt", "--help"],
+        &["complete", "--help"],
+        &["ping", "--help"],
     ];
     golden("help.txt", &all(&Place::new(), lines));
 }
@@ -57,6 +61,11 @@ fn help_fits_a_screen() {
         &["serve", "-h"],
         &["call", "--help"],
         &["ls", "--help"],
+        &["show", "--help"],
+        &["read", "--help"],
+        &["prompt", "--help"],
+        &["complete", "--help"],
+        &["ping", "--help"],
     ] {
         let output = Place::new().command(words).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();

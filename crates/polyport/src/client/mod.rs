@@ -16,6 +16,7 @@
 //! ```
 
 mod answers;
+mod calls;
 mod connect;
 mod error;
 mod receiver;
@@ -38,6 +39,7 @@ use tokio::sync::Mutex;
 
 use crate::schema::mirrored;
 use answers::Answers;
+pub use calls::List;
 pub use connect::Connect;
 
 pub use error::ClientError;

@@ -1,0 +1,261 @@
+//! `polyport show`: one thing that a server offers, in full, with a line that calls it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use polyport::client::List;
+use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
+use polyport::schema::Validator;
+use polyport::{Client, ClientError, Raw};
+use serde_json::Value;
+
+use super::prompt;
+use crate::arguments;
+use crate::failure::Failure;
+use crate::form;
+use crate::printing::{self, Document};
+use crate::server::{self, Words};
+use crate::table::wrap;
+use crate::typed::Typed;
+use crate::{ui, verb};
+
+/// Characters on a line of text where that is no terminal, and at most.
+const WIDTH: usize = 100;
+
+/// Show a tool, prompt or resource in full
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "polyport show [OPTIONS] SERVER NAME\n       polyport show [OPTIONS] -- COMMAND... -- NAME",
+    after_help = "\
+NAME is that of a tool or a prompt, or the URI of a resource or of a template.
+
+Examples:
+  polyport show demo add
+  polyport show demo 'demo://greeting/{name}'
+  polyport show demo add --jq .inputSchema"
+)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    server: Words,
+    #[command(flatten)]
+    document: Document,
+}
+
+/// What a name stands for.
+enum Found {
+    Tool(Box<Tool>),
+    Prompt(Prompt),
+    Resource(Resource),
+    Template(ResourceTemplate),
+}
+
+impl Show {
+    /// Shows it.
+    ///
+    /// # Errors
+    /// There is no such thing, or the server cannot be asked.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let is_document = self.document.is_wanted()?;
+        let mut named = self.server.named("show")?;
+        let shown = named.shown.clone();
+        let rest = std::mem::take(&mut named.rest);
+        let [name] = &rest[..] else {
+            return Err(Failure::usage("one thing is shown, by its name")
+                .hint(format!("polyport ls {shown} lists what there is")));
+        };
+        let typed = named.typed.clone();
+        verb::with(named, async |client| {
+            let (raw, found) = find(client, name, &shown).await?;
+            if is_document {
+                self.document.print(&raw).await?;
+            } else {
+                let text = found.text(&typed);
+                printing::out(ui::harmless(&text).as_bytes())?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+/// Looks for it in one list after the other.
+async fn find(client: &Client, name: &str, server: &str) -> Result<(Raw, Found), Failure> {
+    let mut names = Vec::new();
+    for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
+        let entries = match client.entries(list).await {
+            Err(ClientError::NotOffered(_)) => continue,
+            other => other.map_err(|error| server::failure(&error, server))?,
+        };
+        for raw in entries {
+            let Some((called, found)) = read(list, &raw) else {
+                continue;
+            };
+            if called == name {
+                return Ok((raw, found));
+            }
+            names.push(called);
+        }
+    }
+    let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
+    Err(match arguments::nearest(name, &names) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint(format!("polyport ls {server} lists what there is")),
+    })
+}
+
+fn read(list: List, raw: &Raw) -> Option<(String, Found)> {
+    Some(match list {
+        List::Tools => {
+            let tool: Tool = raw.decode().ok()?;
+            (tool.name.clone(), Found::Tool(Box::new(tool)))
+        }
+        List::Prompts => {
+            let prompt: Prompt = raw.decode().ok()?;
+            (prompt.name.clone(), Found::Prompt(prompt))
+        }
+        List::Resources => {
+            let resource: Resource = raw.decode().ok()?;
+            (resource.uri.clone(), Found::Resource(resource))
+        }
+        List::Templates => {
+            let template: ResourceTemplate = raw.decode().ok()?;
+            (template.uri_template.clone(), Found::Template(template))
+        }
+    })
+}
+
+impl Found {
+    fn text(&self, typed: &Typed) -> String {
+        match self {
+            Self::Tool(tool) => of_tool(tool, typed),
+            Self::Prompt(prompt) => of_prompt(prompt, typed),
+            Self::Resource(resource) => {
+                let mut text = head(
+                    "resource",
+                    &resource.uri,
+                    resource.title.as_deref().or(Some(&resource.name)),
+                );
+                text += &paragraphs(resource.description.as_deref());
+                let size = resource
+                    .size
+                    .map(|size| ui::count(usize::try_from(size).unwrap_or(0), "byte"));
+                let facts: Vec<String> = [resource.mime_type.clone(), size]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                if !facts.is_empty() {
+                    text += &format!("  {}\n\n", facts.join(", "));
+                }
+                text + &line(typed, "read", &[], &[ui::word(&resource.uri)])
+            }
+            Self::Template(template) => {
+                let mut text = head(
+                    "template",
+                    &template.uri_template,
+                    template.title.as_deref().or(Some(&template.name)),
+                );
+                text += &paragraphs(template.description.as_deref());
+                if let Some(kind) = &template.mime_type {
+                    text += &format!("  {kind}\n\n");
+                }
+                text + &line(typed, "read", &[], &[ui::word(&template.uri_template)])
+                    + "  (with a value in place of each {…})\n"
+            }
+        }
+    }
+}
+
+fn of_tool(tool: &Tool, typed: &Typed) -> String {
+    let mut text = head("tool", &tool.name, Some(tool.display_name()));
+    text += &paragraphs(tool.description.as_deref());
+    if let Some(words) = hints(tool) {
+        text += &format!("  {words}\n\n");
+    }
+    let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+    let form = form::table(&schema);
+    if form.len() == 0 {
+        text += "  It takes no arguments.\n\n";
+    } else {
+        text += &form.without_empty().wrapped(ui::width(), "  ");
+        text.push('\n');
+    }
+    if let Some(output) = &tool.output_schema {
+        let output: Value = serde_json::to_value(output).unwrap_or_default();
+        text += &format!("  It answers {}\n\n", form::short(&output));
+    }
+    let example = form::example(&schema);
+    let words = form::words(&example, &schema);
+    let name = ui::word(&tool.name);
+    text += &match &words[..] {
+        [option, _] if option == "--args" => line(typed, "call", &words, &[name]),
+        words => line(typed, "call", &[], &[&[name], words].concat()),
+    };
+    let fits = Validator::new(&schema)
+        .is_ok_and(|validator| validator.check(&Value::Object(example).to_string()).is_ok());
+    if !fits {
+        text +=
+            "  (the values are to be filled in: the schema asks for more than an example shows)\n";
+    }
+    text
+}
+
+fn of_prompt(prompt: &Prompt, typed: &Typed) -> String {
+    let mut text = head("prompt", &prompt.name, Some(prompt.display_name()));
+    text += &paragraphs(prompt.description.as_deref());
+    let schema = prompt::schema(prompt);
+    let form = form::table(&schema);
+    if form.len() > 0 {
+        text += &form.without_empty().wrapped(ui::width(), "  ");
+        text.push('\n');
+    }
+    let words = form::words(&form::example(&schema), &schema);
+    let name = ui::word(&prompt.name);
+    text + &line(typed, "prompt", &[], &[&[name], &words[..]].concat())
+}
+
+fn line(typed: &Typed, verb: &str, options: &[String], words: &[String]) -> String {
+    format!("  {}\n", typed.line(verb, options, words))
+}
+
+/// `tool add: Adds`.
+fn head(what: &str, name: &str, title: Option<&str>) -> String {
+    match title.filter(|title| *title != name) {
+        Some(title) => format!("{what} {name}: {title}\n\n"),
+        None => format!("{what} {name}\n\n"),
+    }
+}
+
+/// A description, indented; its own lines stay lines.
+fn paragraphs(text: Option<&str>) -> String {
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+        return String::new();
+    };
+    let room = ui::width().unwrap_or(WIDTH).min(WIDTH).saturating_sub(2);
+    let lines = text.trim().lines().flat_map(|line| wrap(line, room));
+    let lines: Vec<String> = lines
+        .map(|line| format!("  {line}").trim_end().to_owned())
+        .collect();
+    format!("{}\n\n", lines.join("\n"))
+}
+
+/// What a tool says that it does to the world, in words.
+fn hints(tool: &Tool) -> Option<String> {
+    let hints = tool.annotations.as_ref()?;
+    let word = |hint: Option<bool>, yes: &'static str, no: &'static str| {
+        hint.map(|hint| if hint { yes } else { no })
+    };
+    let destroys = hints.destructive_hint.filter(|_| !hints.is_read_only());
+    let words: Vec<&str> = [
+        word(hints.read_only_hint, "read-only", "changes things"),
+        word(destroys, "may destroy", "only adds"),
+        word(
+            hints.idempotent_hint,
+            "the same when repeated",
+            "adds when repeated",
+        ),
+        word(hints.open_world_hint, "reaches outside", "stays inside"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!words.is_empty()).then(|| format!("It says of itself: {}.", words.join(", ")))
+}
