@@ -48,6 +48,7 @@ enum Verb {
     Read(commands::read::Read),
     Prompt(commands::prompt::GetPrompt),
     Complete(commands::complete::AskCompletion),
+    Watch(commands::watch::Watch),
     Ping(commands::ping::Ping),
 }
 
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Read(read) => read.run(),
         Verb::Prompt(prompt) => prompt.run(),
         Verb::Complete(complete) => complete.run(),
+        Verb::Watch(watch) => watch.run(),
         Verb::Ping(ping) => ping.run(),
     };
     match ended {

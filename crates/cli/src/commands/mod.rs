@@ -8,6 +8,7 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod watch;
 
 use crate::arguments;
 use crate::failure::Failure;

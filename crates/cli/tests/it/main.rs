@@ -24,5 +24,6 @@ mod stream;
 mod support;
 mod usage;
 mod verbs;
+mod watching;
 mod web;
 mod writing;

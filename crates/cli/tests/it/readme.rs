@@ -87,7 +87,7 @@ fn the_table_is_what_is_listed() {
 fn options_that_readme_names_exist() {
     let mut help = String::new();
     for verb in [
-        "serve", "ls", "show", "call", "read", "prompt", "complete", "ping",
+        "serve", "ls", "show", "call", "read", "prompt", "complete", "watch", "ping",
     ] {
         let output = Place::new().command([verb, "--help"]).output().unwrap();
         help += &String::from_utf8(output.stdout).unwrap();

@@ -48,6 +48,7 @@ fn the_whole_help() {
         &["read", "--help"],
         &["prompt", "--help"],
         &["complete", "--help"],
+        &["watch", "--help"],
         &["ping", "--help"],
     ];
     golden("help.txt", &all(&Place::new(), lines));
@@ -65,6 +66,7 @@ fn help_fits_a_screen() {
         &["read", "--help"],
         &["prompt", "--help"],
         &["complete", "--help"],
+        &["watch", "--help"],
         &["ping", "--help"],
     ] {
         let output = Place::new().command(words).output().unwrap();

@@ -17,6 +17,7 @@
 
 mod answers;
 mod calls;
+mod changes;
 mod connect;
 mod error;
 mod receiver;
@@ -40,6 +41,7 @@ use tokio::sync::Mutex;
 use crate::schema::mirrored;
 use answers::Answers;
 pub use calls::List;
+pub use changes::{Change, Changes, Heard, Wanted};
 pub use connect::Connect;
 
 pub use error::ClientError;

@@ -4,6 +4,7 @@
 mod blocking;
 mod changes;
 mod client;
+mod client_changes;
 mod conforms;
 mod dying;
 mod frames;

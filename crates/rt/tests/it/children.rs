@@ -58,6 +58,14 @@ async fn what_a_child_says_last_is_kept() {
 
 // req: S-CHILD
 #[tokio::test]
+async fn a_child_that_has_been_waited_for_can_be_ended() {
+    let (mut child, _output, _input) = sh("echo last >&2; exit 3");
+    assert_eq!(child.wait().await.unwrap().code(), Some(3));
+    assert_eq!(child.end().await.unwrap().code(), Some(3));
+}
+
+// req: S-CHILD
+#[tokio::test]
 async fn a_child_ends_by_itself_by_term_or_by_force() {
     use std::os::unix::process::ExitStatusExt;
     // It hears the end of its input; it hears only SIGTERM; it hears nothing.

@@ -1,0 +1,125 @@
+//! `polyport watch` on a folder in which files change, and on a server that logs.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::asking::run;
+use crate::support::{BINARY, Place};
+
+/// Watches with these words, and is there when the watch has begun.
+fn watch(place: &Place, words: &[&str]) -> Child {
+    let words = [&["watch"], words].concat();
+    let mut child = place.command(words).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("note: watching ") {
+        assert_ne!(errors.read_line(&mut said).unwrap(), 0, "{said}");
+    }
+    child.stderr = Some(errors.into_inner());
+    child
+}
+
+fn end(mut child: Child) -> (i32, String) {
+    let mut out = String::new();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_to_string(&mut out).unwrap();
+    (child.wait().unwrap().code().unwrap(), out)
+}
+
+// req: S-CHANGES
+#[test]
+fn changes_are_lines() {
+    let place = Place::new();
+    let uri = format!("file://{}", place.path("notes/a.md").display());
+    for era in ["modern", "legacy"] {
+        for server in [
+            &["notes", &*uri][..],
+            &["--", BINARY, "serve", "notes", "--", &uri],
+        ] {
+            let words = [&["--era", era, "-n", "1"], server].concat();
+            let child = watch(&place, &words);
+            place.write("notes/a.md", &format!("{words:?}"));
+            let (code, out) = end(child);
+            assert_eq!(code, 0, "{words:?}: {out}");
+            assert!(
+                out.ends_with(&format!(" s  updated: {uri}\n")),
+                "{words:?}: {out}"
+            );
+        }
+    }
+    let child = watch(&place, &["-n", "1", "notes"]);
+    place.write("notes/new.md", "new");
+    let (code, out) = end(child);
+    assert!(
+        out.ends_with(" s  resources: the list has changed\n"),
+        "{out}"
+    );
+    assert_eq!(code, 0);
+}
+
+// req: S-CHANGES
+#[test]
+fn a_watch_ends() {
+    let place = Place::new();
+    let (code, out, _) = run(&place, &["watch", "demo", "--for", "0.1"]);
+    assert_eq!((code, &*out), (0, ""));
+    let child = watch(&place, &["notes"]);
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(end(child), (130, String::new()));
+    let uri = "file:///nothing";
+    for era in ["modern", "legacy"] {
+        let (code, out, err) = run(&place, &["watch", "--era", era, "notes", uri]);
+        assert_eq!((code, &*out), (5, ""), "{era}: {err}");
+        assert!(err.contains(uri), "{err}");
+    }
+}
+
+/// A server of the legacy era that logs, and ends.
+const LOGGING: &str = r#"
+    read opening; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}'
+    read initialized
+    read level; echo '{"jsonrpc":"2.0","id":2,"result":{}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"quiet"}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"l","data":"lo\u001bud"}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"alert","data":{"n":1}}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+"#;
+
+// req: S-CHANGES
+#[test]
+fn logs_are_watched() {
+    let place = Place::new();
+    let words = |option: &'static str| {
+        [
+            "watch", option, "--level", "warning", "--era", "legacy", "--", "sh", "-c", LOGGING,
+        ]
+    };
+    let (code, out, err) = run(&place, &words("-n=9"));
+    let lines: Vec<&str> = out
+        .lines()
+        .map(|line| line.split_once(" s  ").unwrap().1)
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "error [l]: lo\u{fffd}ud",
+            "alert: {\"n\":1}",
+            "tools: the list has changed"
+        ]
+    );
+    // It ended, and so did the watch.
+    assert_eq!(code, 4, "{err}");
+    let (code, out, err) = run(&place, &words("--json"));
+    let messages: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(messages.len(), 3);
+    assert_eq!(messages[0]["params"]["data"], "lo\u{1b}ud");
+    let said: Value = serde_json::from_str(&err).unwrap();
+    assert_eq!((code, &said["error"]["code"]), (4, &"unreachable".into()));
+}

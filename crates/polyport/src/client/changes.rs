@@ -1,0 +1,315 @@
+//! What changes at a server, as one stream in both eras: subscriptions of the legacy one, `subscriptions/listen` of the modern one.
+
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use polyport_model::{
+    EmptyResult, Level, ListenParams, LogParams, ResourceParams, SetLevel, SetLevelParams,
+    SubscribeResource, SubscriptionFilter, UnsubscribeResource,
+};
+use polyport_rt::Wait;
+use polyport_wire::{Limits, Message, Raw};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{Client, ClientError, unreadable};
+
+const LISTEN: &str = "subscriptions/listen";
+/// How long a server may take to say what of it it tells.
+const ACKNOWLEDGING: Duration = Duration::from_secs(30);
+/// Before a stream that broke is opened again; twice as long after each try.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Tries in a row.
+const TRIES: u32 = 5;
+
+/// What somebody wants to hear of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// That the lists of tools, prompts and resources change.
+    pub lists: bool,
+    /// That these resources change.
+    pub resources: Vec<String>,
+    /// Log messages of this level and above. Modern servers log in calls only: there none come here.
+    pub logs: Option<Level>,
+}
+
+/// Something that happened at a server.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools is another one.
+    Tools,
+    /// The list of prompts is another one.
+    Prompts,
+    /// The list of resources, or of their templates, is another one.
+    Resources,
+    /// This resource has changed.
+    Updated(String),
+    /// A log message.
+    Log(Box<LogParams>),
+    /// The stream had broken and is open again: what happened meanwhile is not known.
+    Reopened,
+}
+
+/// A change, and the message that told it; none where no message did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard {
+    /// What happened.
+    pub change: Change,
+    /// The notification as it came.
+    pub message: Option<Raw>,
+}
+
+/// The request of a stream, which lasts as long as that.
+type Listening<'a> = Pin<Box<dyn Future<Output = Result<Raw, ClientError>> + Send + 'a>>;
+
+/// The changes of one server, as they come. One at a time of each client: two would take each other's.
+pub struct Changes<'a> {
+    client: &'a Client,
+    wanted: Wanted,
+    told: Wanted,
+    listening: Option<Listening<'a>>,
+}
+
+impl Client {
+    /// What changes at the server from now on, as far as it tells; [`Changes::told`] says how far that is.
+    ///
+    /// # Errors
+    /// [`ClientError`]; in the legacy era also that one of the resources cannot be subscribed to.
+    pub async fn changes(&self, wanted: Wanted) -> Result<Changes<'_>, ClientError> {
+        let mut changes = Changes {
+            client: self,
+            told: Wanted::default(),
+            wanted,
+            listening: None,
+        };
+        if self.opened.revision.profile().listens {
+            changes.listen().await?;
+        } else {
+            changes.subscribe().await?;
+        }
+        Ok(changes)
+    }
+}
+
+impl Changes<'_> {
+    /// What of it the server tells.
+    pub fn told(&self) -> &Wanted {
+        &self.told
+    }
+
+    /// The next change. None: the server tells no more. May be dropped and called again.
+    ///
+    /// # Errors
+    /// The connection ended, or broke and could not be mended.
+    pub async fn next(&mut self) -> Result<Option<Heard>, ClientError> {
+        loop {
+            match self.note().await {
+                Ok(Next::Note(note)) => {
+                    if let Some(heard) = self.read(&note) {
+                        return Ok(Some(heard));
+                    }
+                }
+                Ok(Next::Junk) => {}
+                Ok(Next::Ended) => return Ok(None),
+                Err(ClientError::Broken(_)) if self.client.opened.revision.profile().listens => {
+                    self.listen_again().await?;
+                    let change = Change::Reopened;
+                    return Ok(Some(Heard {
+                        change,
+                        message: None,
+                    }));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Ends it: the server is told, where telling is more than leaving.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn end(self) -> Result<(), ClientError> {
+        if self.client.opened.revision.profile().listens {
+            return Ok(());
+        }
+        for uri in self.told.resources {
+            let params = resource(uri);
+            let _: EmptyResult = self.client.request::<UnsubscribeResource>(&params).await?;
+        }
+        Ok(())
+    }
+
+    async fn note(&mut self) -> Result<Next, ClientError> {
+        let client = self.client;
+        let mut note = pin!(client.caller.notification());
+        let next = std::future::poll_fn(|cx| {
+            // What came before the end is heard before it.
+            if let Poll::Ready(note) = note.as_mut().poll(cx) {
+                return Poll::Ready(Ok(note));
+            }
+            match &mut self.listening {
+                Some(listening) => listening.as_mut().poll(cx).map(Err),
+                None => Poll::Pending,
+            }
+        });
+        match next.await {
+            Ok(Some(note)) => {
+                Ok(Message::parse(note, &Limits::default()).map_or(Next::Junk, Next::Note))
+            }
+            Ok(None) => Err(client.gone().await),
+            Err(ended) => {
+                self.listening = None;
+                ended.map(|_| Next::Ended)
+            }
+        }
+    }
+
+    /// Opens the stream of a modern server, and waits until it says what of all that it tells.
+    async fn listen(&mut self) -> Result<(), ClientError> {
+        let lists = self.wanted.lists.then_some(true);
+        let asked = ListenParams {
+            notifications: SubscriptionFilter {
+                tools_list_changed: lists,
+                prompts_list_changed: lists,
+                resources_list_changed: lists,
+                resource_subscriptions: Some(self.wanted.resources.clone())
+                    .filter(|uris| !uris.is_empty()),
+                ..SubscriptionFilter::default()
+            },
+            ..ListenParams::default()
+        };
+        let params = serde_json::to_string(&asked).map_err(|error| unreadable(&error))?;
+        let client = self.client;
+        self.listening = Some(Box::pin(async move {
+            let wait = Wait::default();
+            client.request_raw(LISTEN, &params, Some(wait)).await
+        }));
+        let end = Instant::now() + ACKNOWLEDGING;
+        loop {
+            let Ok(note) = timeout_at(end, self.note()).await else {
+                return Err(ClientError::TimedOut(ACKNOWLEDGING));
+            };
+            let message = match note? {
+                Next::Note(message) => message,
+                Next::Junk => continue,
+                Next::Ended => return Ok(()),
+            };
+            if message.method() != "notifications/subscriptions/acknowledged" {
+                continue;
+            }
+            let raw = message.params().raw();
+            let told = raw.and_then(|raw| raw.decode::<ListenParams>().ok());
+            let told = told.unwrap_or_default().notifications;
+            let lists = [
+                told.tools_list_changed,
+                told.prompts_list_changed,
+                told.resources_list_changed,
+            ];
+            self.told = Wanted {
+                lists: lists.contains(&Some(true)),
+                resources: told.resource_subscriptions.unwrap_or_default(),
+                logs: None,
+            };
+            return Ok(());
+        }
+    }
+
+    async fn listen_again(&mut self) -> Result<(), ClientError> {
+        let mut pause = PAUSE;
+        for _ in 1..TRIES {
+            sleep(pause).await;
+            pause *= 2;
+            match self.listen().await {
+                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) => {}
+                other => return other,
+            }
+        }
+        sleep(pause).await;
+        self.listen().await
+    }
+
+    /// Subscribes at a legacy server.
+    async fn subscribe(&mut self) -> Result<(), ClientError> {
+        let (client, offered) = (self.client, &self.client.opened.capabilities);
+        let resources = offered.resources.as_ref();
+        let tells = |told: Option<bool>| told == Some(true);
+        let lists = [
+            offered.tools.as_ref().and_then(|tools| tools.list_changed),
+            offered
+                .prompts
+                .as_ref()
+                .and_then(|prompts| prompts.list_changed),
+            resources.and_then(|resources| resources.list_changed),
+        ];
+        self.told.lists = self.wanted.lists && lists.into_iter().any(tells);
+        if tells(resources.and_then(|resources| resources.subscribe)) {
+            for uri in &self.wanted.resources {
+                let params = resource(uri.clone());
+                let _: EmptyResult = client.request::<SubscribeResource>(&params).await?;
+                self.told.resources.push(uri.clone());
+            }
+        }
+        if let Some(level) = self.wanted.logs.filter(|_| offered.logging.is_some()) {
+            let params = SetLevelParams::new(level);
+            let _: EmptyResult = client.request::<SetLevel>(&params).await?;
+            self.told.logs = Some(level);
+        }
+        Ok(())
+    }
+
+    /// What a notification says, if it is one that is wanted.
+    fn read(&self, message: &Message) -> Option<Heard> {
+        let params = || message.params().raw();
+        let is_list = self.wanted.lists;
+        let change = match &*message.method() {
+            "notifications/tools/list_changed" if is_list => Change::Tools,
+            "notifications/prompts/list_changed" if is_list => Change::Prompts,
+            "notifications/resources/list_changed" if is_list => Change::Resources,
+            "notifications/resources/updated" => {
+                let params = params()?.decode::<ResourceParams>().ok()?;
+                Change::Updated(params.uri)
+            }
+            "notifications/message" => {
+                let params = params()?.decode::<LogParams>().ok()?;
+                let least = self.wanted.logs?;
+                // Some servers send what nobody asked for.
+                if params.level < least {
+                    return None;
+                }
+                Change::Log(Box::new(params))
+            }
+            _ => return None,
+        };
+        Some(Heard {
+            change,
+            message: Some(Raw::trusted(message.frame().clone())),
+        })
+    }
+}
+
+enum Next {
+    Note(Message),
+    /// What is no message.
+    Junk,
+    /// The server ended the stream.
+    Ended,
+}
+
+impl fmt::Debug for Changes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Changes")
+            .field("wanted", &self.wanted)
+            .field("told", &self.told)
+            .finish_non_exhaustive()
+    }
+}
+
+fn resource(uri: String) -> ResourceParams {
+    ResourceParams {
+        uri,
+        meta: None,
+        extra: polyport_model::Object::new(),
+    }
+}
