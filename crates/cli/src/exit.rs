@@ -7,7 +7,6 @@ pub(crate) struct Exit {
     /// How programs read it, in `--json`.
     pub(crate) name: &'static str,
     /// What it says.
-    #[allow(dead_code)]
     pub(crate) meaning: &'static str,
 }
 

@@ -261,7 +261,7 @@ fn flat(members: &Map<String, Value>, before: &str, out: &mut Vec<String>) -> Op
     Some(())
 }
 
-fn is_choice(schema: &Value) -> bool {
+pub(crate) fn is_choice(schema: &Value) -> bool {
     let parts = schema["oneOf"].as_array().into_iter().flatten();
     schema["enum"].is_array() || parts.into_iter().any(|part| part.get("const").is_some())
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod arguments;
 mod commands;
+mod completing;
 mod demo;
 mod exit;
 mod failure;
@@ -13,9 +14,11 @@ mod printing;
 mod progress;
 mod render;
 mod runtime;
+mod seen;
 mod server;
 mod table;
 mod target;
+mod topics;
 mod typed;
 mod ui;
 mod usage;
@@ -32,6 +35,7 @@ use clap::{Parser, Subcommand};
     version,
     propagate_version = true,
     max_term_width = 100,
+    disable_help_subcommand = true,
     after_help = usage::EXAMPLES
 )]
 struct Cli {
@@ -50,6 +54,11 @@ enum Verb {
     Complete(commands::complete::AskCompletion),
     Watch(commands::watch::Watch),
     Ping(commands::ping::Ping),
+    Completion(commands::completion::Completion),
+    #[command(name = "__complete", hide = true)]
+    Propose(commands::completion::Propose),
+    Man(commands::man::Man),
+    Help(commands::help::Help),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +80,10 @@ fn main() -> ExitCode {
         Verb::Complete(complete) => complete.run(),
         Verb::Watch(watch) => watch.run(),
         Verb::Ping(ping) => ping.run(),
+        Verb::Completion(completion) => completion.run(),
+        Verb::Propose(propose) => propose.run(),
+        Verb::Man(man) => man.run(),
+        Verb::Help(help) => help.run(),
     };
     match ended {
         Ok(code) => code,

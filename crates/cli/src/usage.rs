@@ -43,7 +43,7 @@ pub(crate) fn report(mut error: Error) -> ExitCode {
     }
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => _ = error.print(),
-        ErrorKind::MissingRequiredArgument => {
+        ErrorKind::MissingRequiredArgument if lacks_backend(&error) => {
             return Failure::usage("nothing to serve")
                 .hint("name a folder, or demo for the built-in server: polyport serve ./notes")
                 .report();
@@ -63,6 +63,12 @@ pub(crate) fn report(mut error: Error) -> ExitCode {
         }
     }
     ExitCode::from(2)
+}
+
+/// Is it what is to be served that is missing?
+fn lacks_backend(error: &Error) -> bool {
+    let missing = error.get(ContextKind::InvalidArg);
+    matches!(missing, Some(ContextValue::Strings(names)) if names.iter().any(|name| name.contains("BACKEND")))
 }
 
 fn say(error: &Error) {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use polyport::client::List;
 use polyport::model::{CallToolResult, Tool};
 use polyport::schema::Validator;
 use polyport::{Client, Raw, Wait};
@@ -14,7 +15,9 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::printing::Printing;
 use crate::progress;
+use crate::seen::{self, Callable};
 use crate::server::{self, Words};
+use crate::typed::Typed;
 use crate::{render, ui, verb};
 
 /// How long a call may say nothing.
@@ -78,6 +81,7 @@ impl Call {
             words: words.collect(),
             args: self.args,
             unchecked: self.unchecked,
+            typed: named.typed.clone(),
             timeout,
             progress: self.progress,
         };
@@ -106,6 +110,7 @@ struct Asked {
     words: Vec<String>,
     args: Option<String>,
     unchecked: bool,
+    typed: Typed,
     timeout: Option<Duration>,
     progress: progress::Shown,
 }
@@ -125,6 +130,11 @@ impl Asked {
             .tools()
             .await
             .map_err(|error| server::failure(&error, server))?;
+        seen::keep(
+            &self.typed,
+            List::Tools,
+            tools.iter().map(Callable::from).collect(),
+        );
         let tool = find(self.tool.as_deref(), &tools, server)?;
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
         let arguments = self.arguments(&schema)?;

@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use polyport::client::List;
-use polyport::model::Tool;
+use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 use polyport::{Client, ClientError, Raw};
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::printing::{self, Document};
+use crate::seen::{self, Callable};
 use crate::server::{self, Words};
+use crate::typed::Typed;
 use crate::{ui, verb};
 
 /// List the tools, resources and prompts of a server
@@ -40,13 +42,14 @@ impl Ls {
         let named = self.server.named("ls")?;
         named.nothing_more()?;
         let shown = named.shown.clone();
+        let typed = named.typed.clone();
         verb::with(named, async |client| {
             let failed = |error| server::failure(&error, &shown);
             if is_document {
                 let all = listed(client).await.map_err(failed)?;
                 self.document.print(&all).await?;
             } else {
-                let text = list(client).await.map_err(failed)?;
+                let text = list(client, &typed).await.map_err(failed)?;
                 printing::out(text.as_bytes())?;
             }
             Ok(ExitCode::SUCCESS)
@@ -70,11 +73,12 @@ async fn listed(client: &Client) -> Result<Raw, ClientError> {
     Ok(Raw::trusted(format!("{{{}}}", members.join(","))))
 }
 
-async fn list(client: &Client) -> Result<String, ClientError> {
+async fn list(client: &Client, typed: &Typed) -> Result<String, ClientError> {
     let tools = offered(client.tools().await)?;
     let resources = offered(client.resources().await)?;
     let templates = offered(client.resource_templates().await)?;
     let prompts = offered(client.prompts().await)?;
+    keep(typed, &tools, &prompts, &resources, &templates);
     let opened = client.opened();
     let name = opened
         .server
@@ -125,6 +129,27 @@ async fn list(client: &Client) -> Result<String, ClientError> {
     );
     lines.push(String::new());
     Ok(ui::harmless(&lines.join("\n")).into_owned())
+}
+
+/// Remembers it for the completion of command lines.
+fn keep(
+    typed: &Typed,
+    tools: &[Tool],
+    prompts: &[Prompt],
+    resources: &[Resource],
+    templates: &[ResourceTemplate],
+) {
+    let resource = |r: &Resource| Callable::of_uri(&r.uri, r.title.as_deref().or(Some(&r.name)));
+    let template =
+        |t: &ResourceTemplate| Callable::of_uri(&t.uri_template, t.description.as_deref());
+    for (list, entries) in [
+        (List::Tools, tools.iter().map(Callable::from).collect()),
+        (List::Prompts, prompts.iter().map(Callable::from).collect()),
+        (List::Resources, resources.iter().map(resource).collect()),
+        (List::Templates, templates.iter().map(template).collect()),
+    ] {
+        seen::keep(typed, list, entries);
+    }
 }
 
 /// What is not offered is an empty list here.

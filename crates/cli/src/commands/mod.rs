@@ -2,7 +2,10 @@
 
 pub(crate) mod call;
 pub(crate) mod complete;
+pub(crate) mod completion;
+pub(crate) mod help;
 pub(crate) mod ls;
+pub(crate) mod man;
 pub(crate) mod ping;
 pub(crate) mod prompt;
 pub(crate) mod read;

@@ -14,6 +14,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::form;
 use crate::printing::{self, Document};
+use crate::seen::{self, Callable};
 use crate::server::{self, Words};
 use crate::table::wrap;
 use crate::typed::Typed;
@@ -65,7 +66,7 @@ impl Show {
         };
         let typed = named.typed.clone();
         verb::with(named, async |client| {
-            let (raw, found) = find(client, name, &shown).await?;
+            let (raw, found) = find(client, name, &shown, &typed).await?;
             if is_document {
                 self.document.print(&raw).await?;
             } else {
@@ -78,21 +79,33 @@ impl Show {
 }
 
 /// Looks for it in one list after the other.
-async fn find(client: &Client, name: &str, server: &str) -> Result<(Raw, Found), Failure> {
+async fn find(
+    client: &Client,
+    name: &str,
+    server: &str,
+    typed: &Typed,
+) -> Result<(Raw, Found), Failure> {
     let mut names = Vec::new();
     for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
         let entries = match client.entries(list).await {
             Err(ClientError::NotOffered(_)) => continue,
             other => other.map_err(|error| server::failure(&error, server))?,
         };
+        let mut wanted = None;
+        let mut kept = Vec::new();
         for raw in entries {
             let Some((called, found)) = read(list, &raw) else {
                 continue;
             };
+            kept.push(found.callable());
             if called == name {
-                return Ok((raw, found));
+                wanted = Some((raw, found));
             }
             names.push(called);
+        }
+        seen::keep(typed, list, kept);
+        if let Some(wanted) = wanted {
+            return Ok(wanted);
         }
     }
     let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
@@ -124,6 +137,15 @@ fn read(list: List, raw: &Raw) -> Option<(String, Found)> {
 }
 
 impl Found {
+    fn callable(&self) -> Callable {
+        match self {
+            Self::Tool(tool) => Callable::from(&**tool),
+            Self::Prompt(prompt) => Callable::from(prompt),
+            Self::Resource(r) => Callable::of_uri(&r.uri, r.title.as_deref().or(Some(&r.name))),
+            Self::Template(t) => Callable::of_uri(&t.uri_template, t.description.as_deref()),
+        }
+    }
+
     fn text(&self, typed: &Typed) -> String {
         match self {
             Self::Tool(tool) => of_tool(tool, typed),

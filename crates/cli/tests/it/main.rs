@@ -9,6 +9,7 @@
 )]
 
 mod asking;
+mod completion;
 mod demo;
 mod ends;
 mod folder;
@@ -22,6 +23,7 @@ mod schemas;
 mod start_up;
 mod stream;
 mod support;
+mod topics;
 mod usage;
 mod verbs;
 mod watching;

@@ -50,6 +50,7 @@ impl Place {
         command.args(words).current_dir(self.path(""));
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.env_remove("COLUMNS").env("NO_COLOR", "1");
+        command.env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 

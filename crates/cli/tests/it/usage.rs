@@ -50,6 +50,12 @@ fn the_whole_help() {
         &["complete", "--help"],
         &["watch", "--help"],
         &["ping", "--help"],
+        &["completion", "--help"],
+        &["man", "--help"],
+        &["help", "--help"],
+        &["help", "exit-code"],
+        &["completion"],
+        &["completion", "tcsh"],
     ];
     golden("help.txt", &all(&Place::new(), lines));
 }

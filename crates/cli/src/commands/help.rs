@@ -1,0 +1,50 @@
+//! `polyport help`: says more of a verb, or of a topic.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+
+use crate::failure::Failure;
+use crate::topics;
+use crate::{Cli, printing};
+
+/// Say more of a verb, or of a topic: args, exit-codes, servers
+#[derive(Debug, Args)]
+pub(crate) struct Help {
+    /// A verb, or a topic
+    #[arg(value_name = "VERB|TOPIC")]
+    words: Vec<String>,
+}
+
+impl Help {
+    /// Prints it.
+    ///
+    /// # Errors
+    /// There is no such verb or topic.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        if let [word] = &self.words[..]
+            && let Some(topic) = topics::ALL.iter().find(|topic| topic.name == word)
+        {
+            printing::out(topic.text().as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut program = Cli::command();
+        program.build();
+        let mut verb = &mut program;
+        for word in &self.words {
+            let mut names: Vec<String> = verb
+                .get_subcommands()
+                .filter(|verb| !verb.is_hide_set())
+                .map(|verb| verb.get_name().to_owned())
+                .collect();
+            names.extend(topics::ALL.iter().map(|topic| topic.name.to_owned()));
+            verb = verb.find_subcommand_mut(word).ok_or_else(|| {
+                Failure::usage(format!("there is no verb and no topic {word}"))
+                    .hint(super::instead(word, &names))
+            })?;
+        }
+        let text = verb.render_help().to_string();
+        printing::out(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

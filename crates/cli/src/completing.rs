@@ -1,0 +1,282 @@
+//! What may stand at the end of a command line: verbs and options as clap knows them, and servers, tools, arguments and values as they
+//! were seen last. No server is asked.
+
+use clap::Command;
+
+use crate::seen::{Callable, Offer, Seen};
+use crate::topics;
+
+/// Proposals for one word.
+const MOST: usize = 500;
+
+/// A word that may stand there, and what it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Proposal {
+    pub(crate) text: String,
+    pub(crate) about: String,
+}
+
+impl Proposal {
+    fn new(text: impl Into<String>, about: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            about: about.into(),
+        }
+    }
+}
+
+/// What may stand in place of the last of these words, which is the one that is being written.
+pub(crate) fn proposals(program: &Command, words: &[String], seen: &Seen) -> Vec<Proposal> {
+    let Some((last, before)) = words.split_last() else {
+        return Vec::new();
+    };
+    let mut found = all(program, before, last, seen);
+    found.retain(|proposal| proposal.text.starts_with(last.as_str()));
+    found.truncate(MOST);
+    found
+}
+
+fn all(program: &Command, before: &[String], last: &str, seen: &Seen) -> Vec<Proposal> {
+    // As deep into the verbs as there are some.
+    let mut verb = program;
+    let mut rest = before;
+    while let Some((word, after)) = rest.split_first()
+        && let Some(found) = verb.find_subcommand(word)
+    {
+        (verb, rest) = (found, after);
+    }
+    let read = Read::of(verb, rest);
+    if let Some(values) = read.value_of {
+        return values;
+    }
+    if last.starts_with('-') && read.dashes == 0 {
+        return options(verb);
+    }
+    if verb.has_subcommands() && rest.is_empty() {
+        let verbs = verb.get_subcommands().filter(|verb| !verb.is_hide_set());
+        return verbs
+            .map(|verb| Proposal::new(verb.get_name(), about(verb.get_about())))
+            .collect();
+    }
+    match verb.get_name() {
+        "help" => {
+            let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set());
+            let verbs = verbs.map(|verb| Proposal::new(verb.get_name(), about(verb.get_about())));
+            let topics = topics::ALL.iter().map(|t| Proposal::new(t.name, t.about));
+            verbs.chain(topics).collect()
+        }
+        name => read.named(name, last, verb, seen),
+    }
+}
+
+/// The words after a verb.
+#[derive(Default)]
+struct Read {
+    /// Those that are no options.
+    plain: Vec<String>,
+    /// The words of a command, with what stands around it.
+    command: Vec<String>,
+    /// How many `--` stood there.
+    dashes: usize,
+    /// The word belongs to an option, which takes one of these.
+    value_of: Option<Vec<Proposal>>,
+}
+
+impl Read {
+    fn of(verb: &Command, words: &[String]) -> Self {
+        let mut read = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                read.dashes += 1;
+                read.command.push(word.clone());
+            } else if read.dashes == 1 {
+                read.command.push(word.clone());
+            } else if read.dashes == 0 && word.len() > 1 && word.starts_with('-') {
+                let named = |arg: &&clap::Arg| {
+                    let long = arg.get_long().map(|long| format!("--{long}"));
+                    let short = arg.get_short().map(|short| format!("-{short}"));
+                    long.as_ref() == Some(word) || short.as_ref() == Some(word)
+                };
+                let Some(option) = verb.get_arguments().find(named) else {
+                    continue;
+                };
+                if option.get_action().takes_values() && words.next().is_none() {
+                    let values = option.get_possible_values();
+                    let values = values.iter().filter(|value| !value.is_hide_set());
+                    let values = values.map(|v| Proposal::new(v.get_name(), about(v.get_help())));
+                    read.value_of = Some(values.collect());
+                }
+            } else {
+                read.plain.push(word.clone());
+            }
+        }
+        read
+    }
+
+    /// What stands after the words of the verb itself.
+    fn named(&self, name: &str, last: &str, verb: &Command, seen: &Seen) -> Vec<Proposal> {
+        if !takes_server(verb) {
+            let first = verb.get_positionals().next();
+            let values = first
+                .map(clap::Arg::get_possible_values)
+                .unwrap_or_default();
+            let values = values.iter().filter(|_| self.plain.is_empty());
+            return values
+                .map(|value| Proposal::new(value.get_name(), about(value.get_help())))
+                .collect();
+        }
+        let (offer, words) = match (self.dashes, self.plain.split_first()) {
+            (0, None) => return servers(seen),
+            (0, Some((server, words))) => (seen.server(std::slice::from_ref(server)), words),
+            // A command is being written.
+            (1, _) => return Vec::new(),
+            _ => (seen.server(&self.command), &self.plain[..]),
+        };
+        offer.map_or_else(Vec::new, |offer| offered(name, last, offer, words))
+    }
+}
+
+/// Do its words begin with a server?
+fn takes_server(verb: &Command) -> bool {
+    let mut positionals = verb.get_positionals();
+    positionals.any(|arg| arg.get_id() == "words")
+}
+
+fn servers(seen: &Seen) -> Vec<Proposal> {
+    let mut found = vec![Proposal::new("demo", "the built-in server")];
+    for name in seen
+        .servers
+        .iter()
+        .rev()
+        .filter_map(|offer| offer.name.as_ref())
+    {
+        if name != "demo" {
+            found.push(Proposal::new(name, "used before"));
+        }
+    }
+    found
+}
+
+/// The words after a server: what it has, then what that takes.
+fn offered(verb: &str, last: &str, offer: &Offer, words: &[String]) -> Vec<Proposal> {
+    let names = |lists: &[&[Callable]]| -> Vec<Proposal> {
+        let all = lists.iter().copied().flatten();
+        all.map(|one| Proposal::new(&one.name, &one.about))
+            .collect()
+    };
+    let Some((name, given)) = words.split_first() else {
+        return match verb {
+            "call" => names(&[&offer.tools]),
+            "show" => names(&[
+                &offer.tools,
+                &offer.prompts,
+                &offer.resources,
+                &offer.templates,
+            ]),
+            "read" | "watch" => names(&[&offer.resources]),
+            "prompt" => names(&[&offer.prompts]),
+            "complete" => names(&[&offer.prompts, &offer.templates]),
+            _ => Vec::new(),
+        };
+    };
+    let of = |list: &[Callable]| list.iter().find(|one| one.name == *name).cloned();
+    match verb {
+        "call" => of(&offer.tools).map_or_else(Vec::new, |tool| arguments(&tool, last, given)),
+        "prompt" => of(&offer.prompts).map_or_else(Vec::new, |one| arguments(&one, last, given)),
+        "complete" if given.is_empty() => {
+            let prompt = of(&offer.prompts).unwrap_or_default();
+            let arguments = prompt.arguments.iter();
+            arguments
+                .map(|a| Proposal::new(&a.name, &a.about))
+                .collect()
+        }
+        "watch" => names(&[&offer.resources]),
+        _ => Vec::new(),
+    }
+}
+
+/// `name=` for what is not given yet, and `name=value` where the values are counted.
+fn arguments(of: &Callable, last: &str, given: &[String]) -> Vec<Proposal> {
+    let mut found = Vec::new();
+    for argument in &of.arguments {
+        let begins = format!("{}=", argument.name);
+        if given.iter().any(|word| word.starts_with(&begins)) {
+            continue;
+        }
+        if last.starts_with(&begins) {
+            let values = argument.values.iter();
+            found.extend(values.map(|value| Proposal::new(format!("{begins}{value}"), "")));
+        } else {
+            found.push(Proposal::new(begins, &argument.about));
+        }
+    }
+    found
+}
+
+fn options(verb: &Command) -> Vec<Proposal> {
+    let mut found = Vec::new();
+    for option in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        if let Some(long) = option.get_long() {
+            found.push(Proposal::new(format!("--{long}"), about(option.get_help())));
+        }
+    }
+    found
+}
+
+fn about(text: Option<&clap::builder::StyledStr>) -> String {
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The words of a line as a shell would read them, the last one perhaps unfinished. What it would expand stays as it is.
+pub(crate) fn split(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut begun = false;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        let Some(word) = words.last_mut() else { break };
+        match (letter, quote) {
+            ('\'' | '"', None) => (quote, begun) = (Some(letter), true),
+            (_, Some(open)) if letter == open => quote = None,
+            ('\\', None | Some('"')) => {
+                word.extend(letters.next());
+                begun = true;
+            }
+            (' ' | '\t', None) => {
+                if begun {
+                    words.push(String::new());
+                    begun = false;
+                }
+            }
+            _ => {
+                word.push(letter);
+                begun = true;
+            }
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: S-COMPLETION
+    #[test]
+    fn lines_are_split_as_a_shell_does() {
+        for (line, want) in [
+            ("", &[""][..]),
+            ("call", &["call"]),
+            ("call ", &["call", ""]),
+            ("call  demo add", &["call", "demo", "add"]),
+            ("read 'my notes' x", &["read", "my notes", "x"]),
+            ("read 'my no", &["read", "my no"]),
+            ("a \"b\\\"c\" d\\ e", &["a", "b\"c", "d e"]),
+            ("a '' ", &["a", "", ""]),
+        ] {
+            assert_eq!(split(line), want, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What servers were seen to offer, kept for the completion of command lines: one small file in the user's cache folder that only its
+//! user reads. It holds names, never arguments or results; a command is kept by its hash, for its words may be secrets.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use polyport::client::List;
+use polyport::model::{Prompt, Tool};
+use polyport::serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::arguments::{kinds, resolve, types};
+use crate::form::is_choice;
+use crate::typed::Typed;
+
+/// Servers that are kept; those that were seen longest ago make room.
+const SERVERS: usize = 64;
+/// Names of one kind that are kept of one server.
+const NAMES: usize = 1_000;
+/// Bytes of one name, and characters of what is said of it.
+const NAME: usize = 256;
+const ABOUT: usize = 80;
+/// Bytes of the file.
+const FILE: u64 = 1 << 20;
+
+/// All servers, the newest last.
+#[derive(Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(crate = "polyport::serde", default)]
+pub(crate) struct Seen {
+    pub(crate) servers: Vec<Offer>,
+}
+
+/// What one server offers.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(crate = "polyport::serde", default)]
+pub(crate) struct Offer {
+    key: String,
+    /// As it is named, where that may be shown.
+    pub(crate) name: Option<String>,
+    pub(crate) tools: Vec<Callable>,
+    pub(crate) prompts: Vec<Callable>,
+    pub(crate) resources: Vec<Callable>,
+    pub(crate) templates: Vec<Callable>,
+}
+
+/// A name, what is said of it, and what it takes.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(crate = "polyport::serde", default)]
+pub(crate) struct Callable {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// An argument, and the values that it may have where they are counted.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(crate = "polyport::serde", default)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    pub(crate) values: Vec<String>,
+}
+
+/// Keeps a list of a server. That it cannot be kept is no failure of anything.
+pub(crate) fn keep(typed: &Typed, list: List, entries: Vec<Callable>) {
+    let mut seen = read();
+    if seen.keep(&typed.server, list, entries) {
+        let _ = write(&mut seen);
+    }
+}
+
+/// What is known; nothing where the file cannot be read.
+pub(crate) fn read() -> Seen {
+    let read = || -> io::Result<Seen> {
+        let path = file().ok_or(io::ErrorKind::NotFound)?;
+        let mut text = Vec::new();
+        File::open(path)?.take(FILE).read_to_end(&mut text)?;
+        Ok(serde_json::from_slice(&text)?)
+    };
+    read().unwrap_or_default()
+}
+
+impl Seen {
+    /// The server that these words name.
+    pub(crate) fn server(&self, words: &[String]) -> Option<&Offer> {
+        let key = key(words);
+        self.servers.iter().find(|offer| offer.key == key)
+    }
+
+    /// Keeps a list of the server that these words name. False: it is what was known.
+    fn keep(&mut self, words: &[String], list: List, mut entries: Vec<Callable>) -> bool {
+        entries.retain(|entry| is_plain(&entry.name));
+        entries.truncate(NAMES);
+        let key = key(words);
+        let before = self.servers.iter().position(|offer| offer.key == key);
+        let mut offer = before.map_or_else(
+            || Offer {
+                name: name(words),
+                key,
+                ..Offer::default()
+            },
+            |at| self.servers[at].clone(),
+        );
+        *offer.list(list) = entries;
+        if before.is_some_and(|at| self.servers[at] == offer) {
+            return false;
+        }
+        if let Some(at) = before {
+            self.servers.remove(at);
+        }
+        self.servers.push(offer);
+        while self.servers.len() > SERVERS {
+            self.servers.remove(0);
+        }
+        true
+    }
+}
+
+impl Offer {
+    fn list(&mut self, list: List) -> &mut Vec<Callable> {
+        match list {
+            List::Tools => &mut self.tools,
+            List::Prompts => &mut self.prompts,
+            List::Resources => &mut self.resources,
+            List::Templates => &mut self.templates,
+        }
+    }
+}
+
+impl Callable {
+    /// A resource or a template.
+    pub(crate) fn of_uri(uri: &str, about: Option<&str>) -> Self {
+        Self {
+            name: uri.to_owned(),
+            about: said(about),
+            arguments: Vec::new(),
+        }
+    }
+}
+
+impl From<&Tool> for Callable {
+    fn from(tool: &Tool) -> Self {
+        let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let arguments = properties.map(|(name, property)| {
+            let property = resolve(&schema, property);
+            let values = if is_choice(&property) {
+                kinds(&property)
+            } else if types(&property) == ["boolean"] {
+                ["true", "false"].map(str::to_owned).to_vec()
+            } else {
+                Vec::new()
+            };
+            Argument {
+                name: name.clone(),
+                about: said(property["description"].as_str()),
+                values: values.into_iter().filter(|v| is_plain(v)).collect(),
+            }
+        });
+        Self {
+            name: tool.name.clone(),
+            about: said(tool.description.as_deref()),
+            arguments: arguments
+                .filter(|a| is_plain(&a.name))
+                .take(NAMES)
+                .collect(),
+        }
+    }
+}
+
+impl From<&Prompt> for Callable {
+    fn from(prompt: &Prompt) -> Self {
+        let arguments = prompt.arguments.iter().flatten().map(|argument| Argument {
+            name: argument.name.clone(),
+            about: said(argument.description.as_deref()),
+            values: Vec::new(),
+        });
+        Self {
+            name: prompt.name.clone(),
+            about: said(prompt.description.as_deref()),
+            arguments: arguments
+                .filter(|a| is_plain(&a.name))
+                .take(NAMES)
+                .collect(),
+        }
+    }
+}
+
+/// May it stand on a command line at all?
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.len() <= NAME && !name.contains(char::is_control)
+}
+
+/// The first line of a description.
+fn said(about: Option<&str>) -> String {
+    let line = about.unwrap_or_default().trim().lines().next();
+    let plain = line.unwrap_or_default().chars().filter(|c| !c.is_control());
+    plain.take(ABOUT).collect()
+}
+
+/// What a server is kept under: where its folder is, or a hash of its words.
+fn key(words: &[String]) -> String {
+    if let [word] = words
+        && word != "demo"
+        && let Ok(path) = fs::canonicalize(word)
+    {
+        return path.to_string_lossy().into_owned();
+    }
+    if let Some(name) = name(words) {
+        return name;
+    }
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// A word that may be proposed. A command is too long to be, and an address may hold a secret.
+fn name(words: &[String]) -> Option<String> {
+    match words {
+        [word] if is_plain(word) && !word.contains(['?', '@', '#']) => Some(word.clone()),
+        _ => None,
+    }
+}
+
+fn file() -> Option<PathBuf> {
+    let folder = |name: &str| {
+        let folder = PathBuf::from(std::env::var_os(name)?);
+        folder.is_absolute().then_some(folder)
+    };
+    let in_home = if cfg!(target_os = "macos") {
+        "Library/Caches"
+    } else {
+        ".cache"
+    };
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(in_home)))?;
+    Some(cache.join("polyport").join("completion.json"))
+}
+
+/// Writes the file whole or not at all: another of us may be reading it.
+fn write(seen: &mut Seen) -> io::Result<()> {
+    let path = file().ok_or(io::ErrorKind::NotFound)?;
+    let mut text = serde_json::to_vec(seen)?;
+    while text.len() as u64 > FILE && !seen.servers.is_empty() {
+        seen.servers.remove(0);
+        text = serde_json::to_vec(seen)?;
+    }
+    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let beside = folder.join(format!("completion.{}.tmp", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&beside)
+        .and_then(|mut file| file.write_all(&text))
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(server: &str) -> Vec<String> {
+        vec![server.to_owned()]
+    }
+
+    // req: S-COMPLETION
+    #[test]
+    fn the_newest_are_kept_and_nothing_secret() {
+        let mut seen = Seen::default();
+        let tool = || vec![Callable::of_uri("t", None), Callable::of_uri("a\nb", None)];
+        for n in 0..=SERVERS {
+            assert!(seen.keep(&words(&format!("server{n}")), List::Tools, tool()));
+        }
+        assert_eq!(seen.servers.len(), SERVERS);
+        assert!(seen.server(&words("server0")).is_none());
+        // What it knows already changes nothing, and a name of two lines is left out.
+        assert!(!seen.keep(&words("server1"), List::Tools, tool()));
+        assert_eq!(
+            seen.server(&words("server1")).map(|o| o.tools.len()),
+            Some(1)
+        );
+        for secret in ["https://u:secret@host/mcp", "https://host/mcp?key=secret"] {
+            seen.keep(&words(secret), List::Tools, tool());
+            assert!(seen.server(&words(secret)).is_some());
+        }
+        let command = ["--", "serve", "--key", "secret", "--"].map(str::to_owned);
+        seen.keep(&command, List::Tools, tool());
+        assert!(seen.server(&command).is_some());
+        let text = serde_json::to_string(&seen).unwrap_or_default();
+        assert!(
+            text.contains("server64") && !text.contains("secret"),
+            "{text}"
+        );
+        let many = (0..2 * NAMES).map(|n| Callable::of_uri(&n.to_string(), None));
+        seen.keep(&words("many"), List::Resources, many.collect());
+        assert_eq!(
+            seen.server(&words("many")).map(|o| o.resources.len()),
+            Some(NAMES)
+        );
+    }
+}
