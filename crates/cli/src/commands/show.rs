@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use polyport::client::List;
-use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
+use polyport::model::{
+    CompleteParams, CompletionContext, Object, Prompt, Reference, Resource, ResourceTemplate, Tool,
+};
 use polyport::schema::Validator;
 use polyport::{Client, ClientError, Raw};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::prompt;
 use crate::arguments;
@@ -22,6 +24,8 @@ use crate::{ui, verb};
 
 /// Characters on a line of text where that is no terminal, and at most.
 const WIDTH: usize = 100;
+/// Arguments of a prompt for which the server is asked what they may be.
+const PROPOSED: usize = 8;
 
 /// Show a tool, prompt or resource in full
 #[derive(Debug, Args)]
@@ -70,7 +74,7 @@ impl Show {
             if is_document {
                 self.document.print(&raw).await?;
             } else {
-                let text = found.text(&typed);
+                let text = found.text(client, &typed).await;
                 printing::out(ui::harmless(&text).as_bytes())?;
             }
             Ok(ExitCode::SUCCESS)
@@ -146,10 +150,10 @@ impl Found {
         }
     }
 
-    fn text(&self, typed: &Typed) -> String {
+    async fn text(&self, client: &Client, typed: &Typed) -> String {
         match self {
             Self::Tool(tool) => of_tool(tool, typed),
-            Self::Prompt(prompt) => of_prompt(prompt, typed),
+            Self::Prompt(prompt) => of_prompt(client, prompt, typed).await,
             Self::Resource(resource) => {
                 let mut text = head(
                     "resource",
@@ -220,7 +224,7 @@ fn of_tool(tool: &Tool, typed: &Typed) -> String {
     text
 }
 
-fn of_prompt(prompt: &Prompt, typed: &Typed) -> String {
+async fn of_prompt(client: &Client, prompt: &Prompt, typed: &Typed) -> String {
     let mut text = head("prompt", &prompt.name, Some(prompt.display_name()));
     text += &paragraphs(prompt.description.as_deref());
     let schema = prompt::schema(prompt);
@@ -229,9 +233,36 @@ fn of_prompt(prompt: &Prompt, typed: &Typed) -> String {
         text += &form.without_empty().wrapped(ui::width(), "  ");
         text.push('\n');
     }
-    let words = form::words(&form::example(&schema), &schema);
+    let example = proposed(client, prompt, form::example(&schema)).await;
+    let words = form::words(&example, &schema);
     let name = ui::word(&prompt.name);
     text + &line(typed, "prompt", &[], &[&[name], &words[..]].concat())
+}
+
+/// Arguments of a prompt are texts without a schema: what the server proposes for them is better than a guess.
+async fn proposed(
+    client: &Client,
+    prompt: &Prompt,
+    mut example: Map<String, Value>,
+) -> Map<String, Value> {
+    let names: Vec<String> = example.keys().take(PROPOSED).cloned().collect();
+    let mut settled = Object::new();
+    for name in names {
+        let reference = Reference::prompt(&prompt.name);
+        let mut params = CompleteParams::new(reference, &name, "");
+        params.context = Some(CompletionContext {
+            arguments: Some(settled.clone()),
+            extra: Object::new(),
+        });
+        let Ok(found) = client.complete(&params).await else {
+            continue;
+        };
+        if let Some(value) = found.completion.values.into_iter().find(|v| !v.is_empty()) {
+            settled.insert(name.clone(), value.clone());
+            example.insert(name, Value::String(value));
+        }
+    }
+    example
 }
 
 fn line(typed: &Typed, verb: &str, options: &[String], words: &[String]) -> String {

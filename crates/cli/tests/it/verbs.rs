@@ -302,3 +302,39 @@ fn progress_is_a_line_each() {
         "{err}"
     );
 }
+
+/// A server of the legacy era with a prompt for whose argument it proposes values.
+const PROPOSING: &str = r#"
+    read opening; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"prompts":{},"completions":{}},"serverInfo":{"name":"s","version":"1"}}}'
+    read initialized
+    read list; echo '{"jsonrpc":"2.0","id":2,"result":{"prompts":[{"name":"p","arguments":[{"name":"kind","required":true}]}]}}'
+    read complete; echo '{"jsonrpc":"2.0","id":3,"result":{"completion":{"values":["","a text","a blob"]}}}'
+    read rest
+"#;
+
+// req: S-SHOW
+#[test]
+fn a_shown_prompt_has_what_its_server_proposes() {
+    let place = Place::new();
+    let words = [
+        "show",
+        "--era",
+        "legacy",
+        "-e",
+        "KEY=secret",
+        "--",
+        "sh",
+        "-c",
+        PROPOSING,
+        "--",
+        "p",
+    ];
+    let (code, out, err) = run(&place, &words);
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        out.contains("polyport prompt -e KEY=\"$KEY\" --era legacy -- sh -c '"),
+        "{out}"
+    );
+    assert!(out.ends_with("' -- p 'kind=a text'\n"), "{out}");
+    assert!(!out.contains("secret"), "{out}");
+}
