@@ -8,6 +8,7 @@ mod demo;
 mod exit;
 mod failure;
 mod form;
+mod frames;
 mod jq;
 mod log;
 mod printing;

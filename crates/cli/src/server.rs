@@ -15,6 +15,7 @@ use polyport_backends::files::{self, Folders};
 use crate::answers::Answers;
 use crate::demo;
 use crate::failure::Failure;
+use crate::frames;
 use crate::target::Target;
 use crate::typed::Typed;
 use crate::ui;
@@ -48,6 +49,9 @@ pub(crate) struct Words {
     /// A folder that the server may hear we work in (repeatable)
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
+    /// Write all messages of both sides to FILE, or to standard error, a JSON object on each line
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    frames: Option<PathBuf>,
     /// Seconds after which a request is given up, whatever came meanwhile
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -139,6 +143,9 @@ impl Words {
         let mut connect = connect.speaks(speaks).patience(patience);
         if !roots.is_empty() {
             connect = connect.roots(roots);
+        }
+        if let Some(file) = &self.frames {
+            connect = connect.tap(frames::to(file)?);
         }
         Ok(Named {
             connect,

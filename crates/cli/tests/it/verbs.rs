@@ -338,3 +338,71 @@ fn a_shown_prompt_has_what_its_server_proposes() {
     assert!(out.ends_with("' -- p 'kind=a text'\n"), "{out}");
     assert!(!out.contains("secret"), "{out}");
 }
+
+// req: D-25
+#[test]
+fn d_25_both_sides_can_be_seen() {
+    let place = Place::new();
+    for (era, first) in [("modern", "server/discover"), ("legacy", "initialize")] {
+        for server in [&["demo"][..], &["--", BINARY, "serve", "demo", "--"]] {
+            let words = [
+                &["call", "--era", era, "--frames=frames"],
+                server,
+                &["echo", "text=hi"],
+            ];
+            let (code, out, err) = run(&place, &words.concat());
+            assert_eq!((code, &*out, &*err), (0, "hi\n", ""), "{era}");
+            let text = std::fs::read_to_string(place.path("frames")).unwrap();
+            let lines: Vec<Value> = text
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
+            assert_eq!(lines[0]["from"], "client");
+            assert_eq!(lines[0]["message"]["method"], first);
+            let [.., asked, answered] = &lines[..] else {
+                panic!("{text}");
+            };
+            assert_eq!(asked["message"]["params"]["arguments"]["text"], "hi");
+            assert_eq!(answered["from"], "server");
+            assert_eq!(answered["message"]["id"], asked["message"]["id"]);
+            assert_eq!(answered["message"]["result"]["content"][0]["text"], "hi");
+            let times: Vec<f64> = lines
+                .iter()
+                .filter_map(|line| line["ms"].as_f64())
+                .collect();
+            assert!(times.len() == lines.len() && times.is_sorted(), "{times:?}");
+        }
+    }
+    let (_, out, err) = run(&place, &["call", "--frames", "demo", "echo", "text=hi"]);
+    assert_eq!(out, "hi\n");
+    assert!(
+        err.lines().all(|line| line.starts_with("{\"ms\":")) && err.lines().count() == 6,
+        "{err}"
+    );
+    let (code, _, err) = run(&place, &["ls", "--frames=none/x", "demo"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.starts_with("error: --frames: cannot write none/x: "),
+        "{err}"
+    );
+}
+
+/// Nobody is told of a folder that was not named, and what is sent unchecked is what was told.
+// req: D-25
+#[test]
+fn d_25_what_is_sent_is_what_was_told() {
+    let place = Place::new();
+    let words = [
+        "call",
+        "--frames",
+        "--unchecked",
+        "demo",
+        "add",
+        "--args",
+        "{\"a\": \"x\"}",
+    ];
+    let (code, out, err) = run(&place, &words);
+    assert_eq!(code, 5, "{out}");
+    assert!(err.contains("\"arguments\":{\"a\":\"x\"}"), "{err}");
+    assert!(!err.contains("\"roots\""), "{err}");
+}

@@ -1,5 +1,6 @@
 //! Finds the way to a server and opens the conversation: a program that is started, an address, or a service in this process.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,10 @@ use polyport_model::{
     Root, RpcError,
 };
 use polyport_proto::{ClientFacts, Era, Revisions};
-use polyport_rt::{CallError, Caller, Child, Command, Opened, Patience, Service, memory, stop};
+use polyport_rt::{
+    CallError, Caller, Child, Command, Opened, Patience, Service, Speaker, Tap, memory, stop,
+    tapped,
+};
 use polyport_wire::Raw;
 use serde_json::json;
 
@@ -30,6 +34,17 @@ pub struct Connect {
     patience: Patience,
     info: String,
     answers: Answers,
+    looks_on: LooksOn,
+}
+
+/// Who looks on.
+#[derive(Default)]
+struct LooksOn(Option<Tap>);
+
+impl fmt::Debug for LooksOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.is_some().fmt(f)
+    }
 }
 
 #[derive(Debug)]
@@ -64,6 +79,7 @@ impl Connect {
             patience: Patience::default(),
             info: json!({"name": NAME, "version": env!("CARGO_PKG_VERSION")}).to_string(),
             answers: Answers::default(),
+            looks_on: LooksOn::default(),
         }
     }
 
@@ -129,11 +145,26 @@ impl Connect {
         self
     }
 
+    /// Gives each message of the conversation to `tap`, as it was said, from the first one on. It is called where messages are read
+    /// and written: it must not wait.
+    #[must_use]
+    pub fn tap(mut self, tap: impl Fn(Speaker, &[u8]) + Send + Sync + 'static) -> Self {
+        self.looks_on = LooksOn(Some(Arc::new(tap)));
+        self
+    }
+
     /// Connects, in the newest revision that both speak.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn connect(self) -> Result<Client, ClientError> {
+    pub async fn connect(mut self) -> Result<Client, ClientError> {
+        match self.looks_on.0.take() {
+            Some(tap) => tapped(tap, self.open()).await,
+            None => self.open().await,
+        }
+    }
+
+    async fn open(self) -> Result<Client, ClientError> {
         let facts = ClientFacts {
             info: Some(Raw::trusted(self.info)),
             capabilities: self.answers.capabilities(),

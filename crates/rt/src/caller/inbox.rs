@@ -10,7 +10,7 @@ use polyport_proto::http::HeaderParam;
 use polyport_wire::{Kind, Limits, Message, Raw, RequestId, batch, write};
 use tokio::time::Instant;
 
-use super::{CallError, Shared};
+use super::{CallError, Shared, Speaker};
 
 /// Questions of a server that are answered at once.
 const MAX_ASKED: usize = 64;
@@ -30,6 +30,10 @@ impl Inbox {
 
     /// Takes one message, or a batch of them. What is no message is told of once, and left out.
     pub fn take(&self, frame: Bytes) {
+        let tap = self.0.lock().tap.clone();
+        if let Some(tap) = tap {
+            tap(Speaker::Server, &frame);
+        }
         let limits = Limits::default();
         // 2025-03-26, basic, Batching; in other revisions no server sends them.
         if batch::is_batch(&frame) {

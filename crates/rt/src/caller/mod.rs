@@ -6,6 +6,7 @@ mod inbox;
 mod line;
 mod noted;
 mod open;
+mod tap;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -28,6 +29,7 @@ pub use error::{CallError, Status};
 pub use inbox::Inbox;
 use noted::Noted;
 pub use open::{Opened, Patience};
+pub use tap::{Speaker, Tap, tapped};
 
 /// A connection to a server. Dropping it ends the connection.
 pub struct Caller {
@@ -77,6 +79,7 @@ struct Shared {
 
 struct State {
     asking: Asking,
+    tap: Option<Tap>,
     /// None: the connection has ended, or is being ended.
     carrier: Option<Arc<dyn Carrier>>,
     waiting: HashMap<RequestId, Waiting>,
@@ -133,6 +136,7 @@ impl Caller {
     ) -> Self {
         let state = State {
             asking,
+            tap: tap::current(),
             carrier: None,
             waiting: HashMap::new(),
             noted: Noted::default(),
@@ -408,6 +412,9 @@ impl Drop for Unanswered<'_> {
 
 impl State {
     fn outgoing(&self, text: Vec<u8>) -> Outgoing {
+        if let Some(tap) = &self.tap {
+            tap(Speaker::Client, &text);
+        }
         Outgoing {
             text,
             revision: self.asking.revision(),
