@@ -92,10 +92,8 @@ pub use polyport_rt::Command;
 pub use polyport_rt::shield::idle as shielded;
 pub use polyport_rt::{
     BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Layer, Next,
-    OnProgress, Opened, Patience, SealKey, Service, StartError, Started, Stats, Status, Stop,
-    Stopper, TaskLimits, TaskStore, Tasks, Wait, Watcher, layer, stop, tasks,
     OnProgress, Opened, Patience, SealKey, Service, Speaker, StartError, Started, Stats, Status,
-    Stop, Stopper, Wait, Watcher, layer, stop,
+    Stop, Stopper, TaskLimits, TaskStore, Tasks, Wait, Watcher, layer, stop, tasks,
 };
 pub use polyport_wire::Raw;
 pub use server::as_task::TaskMode;
