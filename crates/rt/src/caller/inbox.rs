@@ -122,16 +122,15 @@ impl Inbox {
             && let Some(waiting) = state.waiting.get_mut(&RequestId::Number(token))
         {
             waiting.heard = Instant::now();
-            let hears = waiting.progress.clone();
-            drop(state);
-            if let Some(hears) = hears
-                && catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err()
-            {
-                tracing::error!(
-                    "the function that hears of progress has panicked; the call goes on"
-                );
+            if let Some(hears) = waiting.progress.clone() {
+                drop(state);
+                if catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err() {
+                    tracing::error!(
+                        "the function that hears of progress has panicked; the call goes on"
+                    );
+                }
+                return;
             }
-            return;
         }
         state.noted.push(message.frame());
         drop(state);
