@@ -116,7 +116,7 @@ pub(super) fn call(
     if cx.in_task() {
         return plain(cx, params);
     }
-    let Some(tasks) = facts.tasks.clone() else {
+    let Some(tasks) = &facts.tasks else {
         let cause = "a tool that runs as a task came to a server that had none when it was served";
         return match tool.as_task.mode {
             TaskMode::Required => Box::pin(ready(internal("tools/call", cause))),
@@ -130,7 +130,7 @@ pub(super) fn call(
                 handler,
                 facts: facts.clone(),
                 tool: tool.clone(),
-                tasks,
+                tasks: tasks.clone(),
                 life,
             };
             if tool.as_task.later && form(&cx) == TaskForm::Extension {

@@ -457,6 +457,26 @@ mod tests {
     }
 
     #[test]
+    fn a_request_about_a_task_is_named_by_the_task() {
+        for (method, named, want) in [
+            ("tasks/get", Some("t1"), true),
+            ("tasks/update", Some("t1"), true),
+            ("tasks/cancel", Some("t2"), false),
+            ("tasks/get", None, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(METHOD, HeaderValue::from_static(method));
+            if let Some(named) = named {
+                headers.insert(NAME, HeaderValue::from_static(named));
+            }
+            let limits = polyport_wire::Limits::default();
+            let params = Params::parse(r#"{"taskId":"t1"}"#.into(), &limits).unwrap();
+            let checked = Mirror::new(&headers).check_body(method, &params);
+            assert_eq!(checked.is_ok(), want, "{method} {named:?}: {checked:?}");
+        }
+    }
+
+    #[test]
     fn decoding_is_strict() {
         for (value, want) in [
             ("plain", Some("plain")),

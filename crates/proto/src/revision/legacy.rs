@@ -252,3 +252,27 @@ fn members_of(object: &str, mut becomes: impl FnMut(&str, &str) -> Option<String
     out.push(b'}');
     String::from_utf8(out).unwrap_or_else(|_| "{}".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: T-CORE
+    #[test]
+    fn a_client_that_cannot_come_back_is_promised_no_tasks() {
+        let receipt = |alone| Receipt {
+            id: 1.into(),
+            method: "server/discover",
+            revision: Revision::V2025_11_25,
+            opening: true,
+            alone,
+            batch: None,
+        };
+        let declared = r#"{"tools":{},"tasks":{"list":{}}}"#;
+        assert_eq!(legacy_capabilities(&receipt(false), declared), declared);
+        assert_eq!(
+            legacy_capabilities(&receipt(true), declared),
+            r#"{"tools":{}}"#
+        );
+    }
+}
