@@ -379,7 +379,8 @@ async fn progress_and_logs_reach_who_asked() {
     for own in [
         json!({}),
         json!({"a": {"b": {}}}),
-        json!({"progressToken": 7}),
+        // Not the id of a request: what is said of one that waits goes to who asked it.
+        json!({"progressToken": 700}),
     ] {
         for with in [json!({}), json!({"c": {"d": {}}})] {
             let params = json!({"name": "work", "_meta": own});
