@@ -120,6 +120,8 @@ impl Inbox {
             && let Ok(progress) = raw.decode::<ProgressParams>()
             && let ProgressToken::Number(token) = progress.progress_token
             && let Some(waiting) = state.waiting.get_mut(&RequestId::Number(token))
+            // A token that somebody else has chosen may be the number of a request.
+            && waiting.tells
         {
             waiting.heard = Instant::now();
             if let Some(hears) = waiting.progress.clone() {

@@ -100,6 +100,8 @@ struct State {
 struct Waiting {
     sender: oneshot::Sender<Result<Raw, CallError>>,
     progress: Option<OnProgress>,
+    /// Its progress was asked for.
+    tells: bool,
     /// When something of it came last.
     heard: Instant,
 }
@@ -333,6 +335,7 @@ impl Caller {
             let waiting = Waiting {
                 sender,
                 progress: wait.progress.clone(),
+                tells: wait.progress.is_some() || wait.idle.is_some(),
                 heard: begun,
             };
             state.waiting.insert(id.clone(), waiting);
