@@ -11,6 +11,7 @@ mod form;
 mod frames;
 mod jq;
 mod log;
+mod logs;
 mod printing;
 mod progress;
 mod render;

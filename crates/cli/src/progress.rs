@@ -26,13 +26,21 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
+    /// Is there somebody to whom it is shown?
+    pub(crate) fn is_seen(self) -> bool {
+        match self {
+            Self::Plain => true,
+            Self::Auto => std::io::stderr().is_terminal(),
+            Self::None => false,
+        }
+    }
+
     /// Hears the progress of a call; none: nobody asks the server for it.
     pub(crate) fn of(self, what: &str) -> Option<OnProgress> {
-        let is_plain = match self {
-            Self::Plain => true,
-            Self::Auto if std::io::stderr().is_terminal() => false,
-            Self::Auto | Self::None => return None,
-        };
+        if !self.is_seen() {
+            return None;
+        }
+        let is_plain = self == Self::Plain;
         let what = what.to_owned();
         let begun = Instant::now();
         Some(Arc::new(move |progress: ProgressParams| {

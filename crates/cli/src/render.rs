@@ -1,7 +1,9 @@
 //! What results hold, as parts for people: texts, tables, and what is no text.
 
 use polyport::Raw;
-use polyport::model::{CallToolResult, Content, PromptMessage, ResourceBody, ResourceContents};
+use polyport::model::{
+    CallToolResult, Content, LogParams, PromptMessage, ResourceBody, ResourceContents,
+};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -187,6 +189,17 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// A log message on one line.
+pub(crate) fn log(log: &LogParams) -> String {
+    let logger = log.logger.as_ref().map(|logger| format!(" [{logger}]"));
+    let data: Option<Value> = log.data.decode().ok();
+    let text = match &data {
+        Some(Value::String(text)) => text.replace('\n', " "),
+        _ => log.data.as_str().to_owned(),
+    };
+    format!("{}{}: {text}", log.level, logger.unwrap_or_default())
 }
 
 /// The same as a document of ours, where the protocol has none.

@@ -49,7 +49,7 @@ pub(crate) struct Words {
     /// A folder that the server may hear we work in (repeatable)
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
-    /// Write all messages of both sides to FILE, or to standard error, a JSON object on each line
+    /// Write each message of both sides to FILE, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
     /// Seconds after which a request is given up, whatever came meanwhile

@@ -7,12 +7,13 @@ use clap::Args;
 use polyport::client::List;
 use polyport::model::{CallToolResult, Tool};
 use polyport::schema::Validator;
-use polyport::{Client, Raw, Wait};
+use polyport::{Client, Level, Raw, Wait};
 use serde_json::{Map, Value, json};
 
 use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
+use crate::logs;
 use crate::printing::Printing;
 use crate::progress;
 use crate::seen::{self, Callable};
@@ -46,13 +47,13 @@ pub(crate) struct Call {
     /// All arguments at once: a JSON object, @file, or @- for standard input
     #[arg(long, value_name = "JSON|@FILE")]
     args: Option<String>,
-    /// Send the arguments, and take the result, without a look at the schemas
+    /// Send and take what does not fit the schemas
     #[arg(long)]
     unchecked: bool,
     /// One answer to a form that the server may ask for (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
-    /// How progress is shown: in place on a terminal, a line for each step, not at all
+    /// How progress is shown: on a terminal, a line each, not
     #[arg(
         long,
         value_enum,
@@ -62,6 +63,9 @@ pub(crate) struct Call {
         hide_default_value = true
     )]
     progress: progress::Shown,
+    /// Print log messages of this level and above beside it, such as info
+    #[arg(long, value_name = "LEVEL", value_parser = logs::level)]
+    level: Option<Level>,
 }
 
 impl Call {
@@ -84,6 +88,7 @@ impl Call {
             typed: named.typed.clone(),
             timeout,
             progress: self.progress,
+            logs: self.level,
         };
         verb::with(named.answered_by(&answers), async |client| {
             let called = asked.call(client, &shown).await;
@@ -113,6 +118,7 @@ struct Asked {
     typed: Typed,
     timeout: Option<Duration>,
     progress: progress::Shown,
+    logs: Option<Level>,
 }
 
 /// What a tool answered.
@@ -146,9 +152,19 @@ impl Asked {
             idle: Some(IDLE),
             total: self.timeout,
             progress: self.progress.of(&tool.name),
+            logs: self.logs,
         };
+        if let Some(level) = self.logs {
+            let asked = logs::ask(client, level).await;
+            asked.map_err(|error| server::failure(&error, server))?;
+        }
         let begun = Instant::now();
-        let asked = client.request_raw("tools/call", &params, Some(wait)).await;
+        let asked = client.request_raw("tools/call", &params, Some(wait));
+        let asked = if self.logs.is_some() || self.progress.is_seen() {
+            logs::said_until(client, asked).await
+        } else {
+            asked.await
+        };
         let took = begun.elapsed();
         ui::clear_status();
         let raw = asked.map_err(|error| server::failure(&error, server))?;

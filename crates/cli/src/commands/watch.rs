@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use polyport::client::{Change, Heard, Wanted};
 use polyport::{Client, Level};
-use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::logs;
 use crate::printing;
 use crate::server::{self, Words};
-use crate::{ui, verb};
+use crate::{render, ui, verb};
 
 /// Print what changes at a server, until Ctrl-C
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct Watch {
     #[arg(long)]
     json: bool,
     /// Print log messages of this level and above, such as info
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", value_parser = logs::level)]
     level: Option<Level>,
     /// End after that long
     #[arg(long = "for", value_name = "SECONDS", value_parser = server::seconds)]
@@ -149,20 +149,7 @@ fn sentence(change: &Change) -> String {
         Change::Prompts => "prompts: the list has changed".to_owned(),
         Change::Resources => "resources: the list has changed".to_owned(),
         Change::Updated(uri) => format!("updated: {uri}"),
-        Change::Log(log) => {
-            let logger = log.logger.as_ref().map(|logger| format!(" [{logger}]"));
-            let data: Option<Value> = log.data.decode().ok();
-            let text = match &data {
-                Some(Value::String(text)) => text.replace('\n', " "),
-                _ => log.data.as_str().to_owned(),
-            };
-            format!("{}{}: {text}", log.level, logger.unwrap_or_default())
-        }
+        Change::Log(log) => render::log(log),
         _ => "something else".to_owned(),
     }
-}
-
-fn level(text: &str) -> Result<Level, String> {
-    text.parse()
-        .map_err(|error: polyport::model::UnknownWord| error.to_string())
 }

@@ -406,3 +406,25 @@ fn d_25_what_is_sent_is_what_was_told() {
     assert!(err.contains("\"arguments\":{\"a\":\"x\"}"), "{err}");
     assert!(!err.contains("\"roots\""), "{err}");
 }
+
+// req: S-SHELL
+#[test]
+fn logs_of_a_call_are_lines_beside_it() {
+    let place = Place::new();
+    for era in ["modern", "legacy"] {
+        for (level, said) in [
+            ("info", "info: counted 1\ninfo: counted 2\n"),
+            ("error", ""),
+        ] {
+            let words = [
+                "call", "--era", era, "--level", level, "demo", "count", "to=2",
+            ];
+            let (code, out, err) = run(&place, &words);
+            assert_eq!((code, &*out, &*err), (0, "counted to 2\n", said), "{era}");
+        }
+        let words = [
+            "call", "--era", era, "--level", "info", "--json", "demo", "count", "to=2",
+        ];
+        assert_eq!(run(&place, &words).2, "", "{era}");
+    }
+}

@@ -81,4 +81,11 @@ impl Client {
         self.offers("completion", offered || !declares)?;
         self.request::<Complete>(params).await
     }
+
+    /// The next notification that nothing else here takes, as it came: log messages, and in the legacy era what changes. None: the
+    /// connection has ended. Not beside [`changes`](Self::changes), which takes them.
+    pub async fn notification(&self) -> Option<Raw> {
+        let note = self.caller.notification().await;
+        note.map(Raw::trusted)
+    }
 }

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use polyport_model::ProgressParams;
+use polyport_model::{Level, META_LOG_LEVEL, ProgressParams};
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Asking, ClientFacts, Revision, Revisions};
+use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
 use polyport_wire::{Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot};
@@ -61,6 +61,8 @@ pub struct Wait {
     pub total: Option<Duration>,
     /// Some: progress is asked for, too.
     pub progress: Option<OnProgress>,
+    /// Log messages of this level and above are asked for with it, in the era that asks so; they are notifications.
+    pub logs: Option<Level>,
 }
 
 impl fmt::Debug for Wait {
@@ -311,12 +313,17 @@ impl Caller {
         let (id, message) = {
             let mut state = self.shared.lock();
             let is_heard = wait.progress.is_some() || wait.idle.is_some();
+            let mut members = meta.to_owned();
             if is_heard && meta.is_empty() {
-                let token = state.asking.next_token();
-                state.asking.request(method, params, &token)
-            } else {
-                state.asking.request(method, params, meta)
+                members = state.asking.next_token();
             }
+            if let Some(level) = wait.logs
+                && state.asking.revision().profile().era == Era::Modern
+            {
+                let comma = if members.is_empty() { "" } else { "," };
+                members.push_str(&format!("{comma}\"{META_LOG_LEVEL}\":\"{level}\""));
+            }
+            state.asking.request(method, params, &members)
         };
         match self.ask(id, message, wait).await {
             Err(CallError::Status(status)) => Err(status.meant()),

@@ -86,6 +86,7 @@ async fn progress_keeps_a_request_alive_and_the_hard_cap_ends_it() {
             idle,
             total,
             progress: Some(Arc::new(move |p| heard.lock().unwrap().push(p.value()))),
+            ..Wait::default()
         };
         let begun = tokio::time::Instant::now();
         let ended = caller.request_waiting("tools/call", "{}", &wait).await;
@@ -138,6 +139,7 @@ async fn progress_with(progress: Option<OnProgress>) {
             idle: secs(10),
             total: None,
             progress,
+            ..Wait::default()
         };
         let answer = caller.request_waiting("tools/call", "{}", &wait).await;
         assert_eq!(answer.unwrap().as_str(), "{\"ok\":true}");
