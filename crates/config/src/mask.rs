@@ -1,0 +1,245 @@
+//! What is shown of values that may be secrets. When in doubt, they are.
+
+use crate::entry::{Entry, Way};
+use crate::secret::{MASK, is_secret_name};
+use crate::variables::Expanded;
+
+/// Headers that hold none.
+const HARMLESS: &[&str] = &[
+    "accept",
+    "content-type",
+    "user-agent",
+    "mcp-protocol-version",
+];
+/// How tokens of well-known makers begin.
+const BEGINNINGS: &[&str] = &[
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "pypi-",
+    "dop_v1_",
+    "Bearer ",
+    "Basic ",
+];
+/// A part of an address that is as long as this and has letters and digits is not to be guessed.
+const UNGUESSABLE: usize = 20;
+
+/// Is it a variable and nothing else, without a default?
+fn is_reference(text: &str) -> bool {
+    let inner = text.strip_prefix('$').unwrap_or(text);
+    let Some(inner) = inner.strip_prefix('{').and_then(|it| it.strip_suffix('}')) else {
+        return false;
+    };
+    (text.starts_with('$') || inner.starts_with("env:"))
+        && inner
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':'))
+}
+
+/// The value of something with this name, as it may be shown.
+pub fn value(name: &str, text: &str) -> String {
+    if is_reference(text) {
+        return text.to_owned();
+    }
+    if is_secret_name(name) && !text.is_empty() {
+        return MASK.to_owned();
+    }
+    self::text(text)
+}
+
+/// A text by itself, as it may be shown.
+pub fn text(text: &str) -> String {
+    if BEGINNINGS.iter().any(|begin| text.starts_with(begin)) {
+        return MASK.to_owned();
+    }
+    if let Some((before, rest)) = text.split_once("://") {
+        return address(before, rest);
+    }
+    for mark in ['=', ':'] {
+        if let Some((name, value)) = text.split_once(mark) {
+            let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+            let value_begin = value.trim_start();
+            if is_name && !value_begin.is_empty() && is_secret_name(name) {
+                return format!("{name}{mark}{MASK}");
+            }
+            if mark == '=' && BEGINNINGS.iter().any(|b| value_begin.starts_with(b)) {
+                return format!("{name}{mark}{MASK}");
+            }
+        }
+    }
+    text.to_owned()
+}
+
+/// An address without users, passwords, and what cannot be guessed.
+fn address(scheme: &str, rest: &str) -> String {
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(end);
+    let authority = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{MASK}@{host}"),
+        None => authority.to_owned(),
+    };
+    let (path, query) = match rest.find(['?', '#']) {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let shown = |part: &str| {
+        let has = |test: fn(&char) -> bool| part.chars().any(|c| test(&c));
+        let hidden = part.len() >= UNGUESSABLE
+            && has(char::is_ascii_digit)
+            && has(char::is_ascii_alphabetic)
+            || BEGINNINGS.iter().any(|begin| part.starts_with(begin));
+        if hidden {
+            MASK.to_owned()
+        } else {
+            part.to_owned()
+        }
+    };
+    let path: Vec<String> = path.split('/').map(shown).collect();
+    let query: Vec<String> = query
+        .split('&')
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if is_secret_name(name) && !value.is_empty() => {
+                format!("{name}={MASK}")
+            }
+            Some((name, value)) => format!("{name}={}", shown(value)),
+            None => shown(pair),
+        })
+        .collect();
+    format!(
+        "{scheme}://{authority}{}{}",
+        path.join("/"),
+        query.join("&")
+    )
+}
+
+/// Arguments of a program, as they may be shown.
+pub fn args<'a>(args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut is_next_secret = false;
+    args.into_iter()
+        .map(|argument| {
+            let is_option = argument.starts_with('-');
+            let shown = if is_next_secret && !is_option {
+                MASK.to_owned()
+            } else {
+                text(argument)
+            };
+            is_next_secret = is_option && !argument.contains('=') && is_secret_name(argument);
+            shown
+        })
+        .collect()
+}
+
+/// A header, as it may be shown.
+pub fn header(name: &str, text: &str) -> String {
+    if is_reference(text) || HARMLESS.contains(&&*name.to_ascii_lowercase()) || text.is_empty() {
+        return text.to_owned();
+    }
+    MASK.to_owned()
+}
+
+/// An entry whose variables are not filled in, as it may be shown.
+pub fn raw(it: &Entry) -> Entry<String> {
+    let as_it_is = it.clone().try_map(|_, field| {
+        Ok::<_, std::convert::Infallible>(Expanded {
+            shown: field.text.clone(),
+            text: field.text,
+            from: Vec::new(),
+        })
+    });
+    match as_it_is {
+        Ok(as_it_is) => entry(&as_it_is),
+        Err(never) => match never {},
+    }
+}
+
+/// An entry, as it may be shown.
+pub fn entry(entry: &Entry<Expanded>) -> Entry<String> {
+    let shown_args = match &entry.way {
+        Way::Command(start) => args(start.args.iter().map(|it| it.shown.as_str())),
+        Way::Url(_) => Vec::new(),
+    };
+    let mut shown_args = shown_args.into_iter();
+    let masked = entry.clone().try_map(|field, it| {
+        let (kind, name) = field.split_once('.').unwrap_or((field, ""));
+        // Each argument takes its own, whatever it is.
+        let argument = if field.starts_with("args[") {
+            shown_args.next()
+        } else {
+            None
+        };
+        Ok::<_, std::convert::Infallible>(match kind {
+            "env" => value(name, &it.shown),
+            "headers" => header(name, &it.shown),
+            _ => argument.unwrap_or_else(|| text(&it.shown)),
+        })
+    });
+    match masked {
+        Ok(masked) => masked,
+        Err(never) => match never {},
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (text, want) in [
+            ("plain", "plain"),
+            ("sk-abc", "****"),
+            ("eyJhbGciOi", "****"),
+            ("--token=abc", "--token=****"),
+            ("--level=debug", "--level=debug"),
+            ("API_KEY=x", "API_KEY=****"),
+            ("Authorization: Bearer x", "Authorization:****"),
+            ("x=ghp_abc", "x=****"),
+            ("C:\\x", "C:\\x"),
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://u:p@a.example/mcp", "https://****@a.example/mcp"),
+            (
+                "https://a.example/s/0123456789abcdefghij/sse?x=1&api_key=2#3",
+                "https://a.example/s/****/sse?x=1&api_key=****",
+            ),
+            ("postgres://u:p@h/db", "postgres://****@h/db"),
+        ] {
+            assert_eq!(self::text(text), want, "{text}");
+        }
+        let shown = args(["--api-key", "abc", "--verbose", "x", "--token", "--y", "z"]);
+        let want = ["--api-key", "****", "--verbose", "x", "--token", "--y", "z"];
+        assert_eq!(shown, want);
+        for (name, is) in [
+            ("GITHUB_TOKEN", true),
+            ("apiKey", true),
+            ("PGPASSWORD", true),
+            ("USER_PIN", true),
+            ("SPINNER", false),
+            ("PATH", false),
+            ("LOG_LEVEL", false),
+        ] {
+            assert_eq!(is_secret_name(name), is, "{name}");
+        }
+        assert_eq!(value("TOKEN", "${TOKEN}"), "${TOKEN}");
+        assert_eq!(value("TOKEN", "{env:TOKEN}"), "{env:TOKEN}");
+        assert_eq!(value("TOKEN", "${TOKEN:-s3cret}"), MASK);
+        assert_eq!(value("TOKEN", "{s3cret}"), MASK);
+        assert_eq!(header("Accept", "x"), "x");
+        assert_eq!(header("X-Tenant", "x"), MASK);
+        assert_eq!(value("LEVEL", "debug"), "debug");
+    }
+}

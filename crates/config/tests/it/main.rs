@@ -1,0 +1,6 @@
+//! Files as hosts write them, read and changed from outside: one module for each subject.
+#![allow(clippy::unwrap_used, reason = "a test may fail that way")]
+
+mod installing;
+mod reading;
+mod schema;

@@ -1,0 +1,118 @@
+//! Our own file: its reader and its schema take and refuse the same.
+
+use std::path::Path;
+
+use polyport_config::{Node, Own, Value, own};
+use serde_json::{Value as Json, json};
+
+fn plain(node: &Node) -> Json {
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Bool(truth) => json!(truth),
+        Value::Number(number) => number.parse().unwrap(),
+        Value::Text(text) => json!(text),
+        Value::List(list) => list.iter().map(plain).collect(),
+        Value::Table(table) => table
+            .iter()
+            .map(|(name, node)| (name.clone(), plain(node)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+    }
+}
+
+/// What the document of the module shows.
+const EXAMPLE: &str = include_str!("../../src/own.rs");
+
+fn example() -> String {
+    let (_, rest) = EXAMPLE.split_once("//! ```toml\n").unwrap();
+    let (example, _) = rest.split_once("//! ```").unwrap();
+    example
+        .lines()
+        .map(|line| line.trim_start_matches("//!").trim_start().to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn reader_and_schema_agree() {
+    let schema: Json = serde_json::from_str(own::SCHEMA).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let example = example();
+    let good = [
+        "",
+        "[servers]",
+        &example,
+        "[servers.a]\ncommand = 'x'",
+        "[servers.a]\ncommand = 'x'\nargs = []\nenv = {}\ncwd = '.'\nenv_file = '.env'\nenabled = false",
+        "[servers.a]\nurl = 'https://a.example'\nenabled = true",
+        "[servers.'a.b-c_1']\ncommand = 'x'",
+        "'$schema' = 'x'",
+        "[servers.a]\ncommand = 'x'\nenv = { '' = '', 'A B' = '${C}' }",
+    ];
+    let bad = [
+        "x = 1",
+        "servers = 1",
+        "servers = []",
+        "'$schema' = 1",
+        "[servers]\na = 'x'",
+        "[servers.a]",
+        "[servers.a]\nargs = ['x']",
+        "[servers.a]\ncommand = 'x'\nurl = 'http://a'",
+        "[servers.a]\ncommand = ''",
+        "[servers.a]\ncommand = ['x']",
+        "[servers.a]\ncommand = { path = 'x' }",
+        "[servers.a]\ncommand = 'x'\nargs = 'y'",
+        "[servers.a]\ncommand = 'x'\nargs = [1]",
+        "[servers.a]\ncommand = 'x'\nenv = { A = 1 }",
+        "[servers.a]\ncommand = 'x'\nenv = ['A=1']",
+        "[servers.a]\ncommand = 'x'\ncwd = ''",
+        "[servers.a]\ncommand = 'x'\nheaders = {}",
+        "[servers.a]\ncommand = 'x'\nenabled = 'yes'",
+        "[servers.a]\ncommand = 'x'\ndisabled = true",
+        "[servers.a]\nurl = ''",
+        "[servers.a]\nurl = 'http://a'\nenv = {}",
+        "[servers.a]\nurl = 'http://a'\nheaders = { A = true }",
+        "[servers.'']\ncommand = 'x'",
+        "[servers.'-a']\ncommand = 'x'",
+        "[servers.'a b']\ncommand = 'x'",
+        "[servers.'a:b']\ncommand = 'x'",
+        "[servers.'é']\ncommand = 'x'",
+        "[[servers.a]]\ncommand = 'x'",
+    ];
+    let file = Path::new("polyport.toml");
+    for (text, is_good) in good
+        .iter()
+        .map(|text| (*text, true))
+        .chain(bad.iter().map(|text| (*text, false)))
+    {
+        let root = Node::parse(text, polyport_config::Format::Toml).unwrap();
+        assert_eq!(validator.is_valid(&plain(&root)), is_good, "schema: {text}");
+        let faults = match Own::of(file, text) {
+            Ok(own) => own.faults,
+            Err(fault) => vec![fault],
+        };
+        assert_eq!(faults.is_empty(), is_good, "reader: {text}: {faults:?}");
+        assert!(
+            faults.iter().all(|fault| fault.line.is_some()),
+            "{text}: {faults:?}"
+        );
+    }
+    let long = format!("[servers.{}]\ncommand = 'x'", "a".repeat(65));
+    let root = Node::parse(&long, polyport_config::Format::Toml).unwrap();
+    assert!(!validator.is_valid(&plain(&root)));
+    assert!(!Own::of(file, &long).unwrap().faults.is_empty());
+}
+
+/// JSON with the same keys is taken, too.
+#[test]
+fn json_says_the_same() {
+    let text = r#"{"servers": {"a": {"command": "x", "agrs": []}}}"#;
+    let own = Own::of(Path::new("polyport.json"), text).unwrap();
+    assert_eq!(
+        own.faults[0].to_string(),
+        "polyport.json:1: servers.a.agrs: is not known"
+    );
+    assert_eq!(own.faults[0].hint.as_deref(), Some("did you mean args?"));
+    assert!(own.get("a").is_err());
+    assert_eq!(own.get("b"), Ok(None));
+}
