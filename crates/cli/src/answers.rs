@@ -159,12 +159,13 @@ fn misfit(value: &Value, schema: &Value) -> Option<String> {
     Some(invalid.to_string())
 }
 
-fn is_terminal() -> bool {
+/// Is somebody there who reads and types?
+pub(crate) fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A line of standard input. None: it has ended.
-fn line() -> Option<String> {
+pub(crate) fn line() -> Option<String> {
     let mut text = String::new();
     let read = io::stdin().lock().read_line(&mut text);
     matches!(read, Ok(n) if n > 0).then(|| text.trim_end_matches(['\n', '\r']).to_owned())

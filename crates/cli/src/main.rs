@@ -4,6 +4,7 @@ mod answers;
 mod arguments;
 mod commands;
 mod completing;
+mod configured;
 mod demo;
 mod exit;
 mod failure;
@@ -13,7 +14,9 @@ mod jq;
 mod log;
 mod logs;
 mod printing;
+mod program;
 mod progress;
+mod remote;
 mod render;
 mod runtime;
 mod seen;
@@ -61,6 +64,10 @@ enum Verb {
     Propose(commands::completion::Propose),
     Man(commands::man::Man),
     Help(commands::help::Help),
+    Servers(commands::servers::List),
+    Config(commands::config::Config),
+    Install(commands::install::Install),
+    Uninstall(commands::install::Uninstall),
 }
 
 fn main() -> ExitCode {
@@ -86,6 +93,10 @@ fn main() -> ExitCode {
         Verb::Propose(propose) => propose.run(),
         Verb::Man(man) => man.run(),
         Verb::Help(help) => help.run(),
+        Verb::Servers(servers) => servers.run(),
+        Verb::Config(config) => config.run(),
+        Verb::Install(install) => install.run(),
+        Verb::Uninstall(uninstall) => uninstall.run(),
     };
     match ended {
         Ok(code) => code,

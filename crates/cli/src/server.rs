@@ -1,7 +1,7 @@
-//! What may stand for a server on the command line, read in one place: `demo`, a folder, or a command after `--`.
+//! What may stand for a server on the command line, and the way to it. The words themselves are read in `polyport_config::Word`.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -11,11 +11,14 @@ use polyport::serde::de::DeserializeOwned;
 use polyport::{Client, ClientError, Code, Command, Era, Patience, Raw, Revisions, Server};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, Folders};
+use polyport_config::{Entry, Expanded, Found, HOSTS, Way, Word, nearest};
 
 use crate::answers::Answers;
+use crate::configured::{self, Config, wrong};
 use crate::demo;
 use crate::failure::Failure;
 use crate::frames;
+use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
 use crate::ui;
@@ -23,7 +26,7 @@ use crate::ui;
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
-    /// The server (demo, or a folder), and what this verb takes
+    /// The server (polyport help server), and what this verb takes
     #[arg(value_name = "SERVER")]
     words: Vec<String>,
     /// The command of a server; a second -- ends it
@@ -35,9 +38,14 @@ pub(crate) struct Words {
     /// Where the command works
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
-    /// Give the command all of this environment, secrets included, not only PATH, HOME and their like
+    /// Give the command all of this environment, secrets included
     #[arg(long)]
     inherit_env: bool,
+    /// Sent with each request to a URL (repeatable)
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    #[command(flatten)]
+    config: Config,
     /// Which era is spoken; without it that is found out
     #[arg(
         long,
@@ -52,7 +60,7 @@ pub(crate) struct Words {
     /// Write each message of both sides to FILE, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
-    /// Seconds after which a request is given up, whatever came meanwhile
+    /// Seconds after which a request is given up, whatever comes
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
 }
@@ -82,40 +90,28 @@ impl Words {
     ///
     /// # Errors
     /// No server is named, or none that there is.
-    pub(crate) fn named(self, verb: &str) -> Result<Named, Failure> {
+    pub(crate) fn named(mut self, verb: &str) -> Result<Named, Failure> {
         let roots = roots(&self.roots)?;
         let mut typed = self.typed();
-        let mut words = self.words.into_iter();
+        let mut words = std::mem::take(&mut self.words).into_iter();
         let (connect, shown, rest) = if self.command.is_empty() {
             let word = words.next().ok_or_else(|| {
                 Failure::usage("no server is named").hint(format!(
                     "name demo, a folder, or a command: polyport {verb} -- npx -y some-server"
                 ))
             })?;
-            let service = inside(OsStr::new(&word))?;
+            let connect = self.reach(&word, verb)?;
             typed.server.push(word.clone());
-            (
-                Connect::service(service.into_service()),
-                word,
-                words.collect(),
-            )
+            (connect, polyport_config::mask::text(&word), words.collect())
         } else {
-            let mut parts = self.command.splitn(2, |word| word == "--");
+            let command = std::mem::take(&mut self.command);
+            let mut parts = command.splitn(2, |word| word == "--");
             let command = parts.next().unwrap_or_default();
             let after = parts.next().unwrap_or_default();
             let [program, arguments @ ..] = command else {
                 return Err(Failure::usage("the command after -- is empty"));
             };
-            let mut start = Command::new(program).args(arguments);
-            for (name, value) in &self.env {
-                start = start.env(name, value);
-            }
-            if let Some(folder) = self.cwd {
-                start = start.folder(folder);
-            }
-            if self.inherit_env {
-                start = start.inherit_environment();
-            }
+            let start = self.told(Command::new(program).args(arguments));
             let mut rest: Vec<String> = words.collect();
             for word in after {
                 let word = word.to_str().ok_or_else(|| {
@@ -155,6 +151,112 @@ impl Words {
             timeout: self.timeout,
         })
     }
+
+    /// The way to what a word means.
+    fn reach(&self, word: &str, verb: &str) -> Result<Connect, Failure> {
+        match read(OsStr::new(word))? {
+            Word::Demo => {
+                if Path::new("demo").is_dir() {
+                    ui::note(
+                        "note: demo is the built-in server; for the folder of that name say ./demo\n",
+                    );
+                }
+                inside(Target::Demo)
+            }
+            Word::Url(url) => self.remote(url, Vec::new()).connect(),
+            Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?),
+            Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?),
+            Word::Folder(path) => inside(Target::folder_at(path.as_os_str())?),
+            Word::Kind { kind, word } if !Path::new(&word).is_dir() => {
+                let hosts = HOSTS.iter().map(|host| host.id);
+                let hint = match (nearest(&kind, hosts), word.split_once(':')) {
+                    (Some(host), Some((_, name))) => format!("did you mean {host}:{name}?"),
+                    _ => format!(
+                        "name demo, a folder, a URL, FILE.json:NAME, or a command: polyport {verb} -- npx -y some-server"
+                    ),
+                };
+                let why = format!("{kind}: is no kind of server that is known");
+                Err(Failure::usage(why).hint(hint))
+            }
+            Word::Kind { word, .. } => inside(Target::folder_at(OsStr::new(&word))?),
+            Word::Name(name) => {
+                if Path::new(&name).exists() && self.config.file().is_none() {
+                    let target = Target::folder_at(OsStr::new(&name))?;
+                    if let Some(file) = self.config.knows(&name) {
+                        let file = ui::path(&file);
+                        ui::note(&format!(
+                            "note: {name} is the folder; for the server of that name say {file}:{name}\n"
+                        ));
+                    }
+                    return inside(target);
+                }
+                self.configured(&self.config.named(&name, verb)?)
+            }
+        }
+    }
+
+    /// The way to a server that a configuration names.
+    fn configured(&self, found: &Found) -> Result<Connect, Failure> {
+        let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
+        let pairs = |pairs: Vec<(String, Expanded)>| {
+            let plain = pairs.into_iter().map(|(name, value)| (name, value.text));
+            plain.collect::<Vec<_>>()
+        };
+        match entry.way {
+            Way::Command(start) => {
+                let mut command = Command::new(&start.program.text);
+                command = command.args(start.args.iter().map(|argument| &argument.text));
+                for (name, value) in pairs(start.env) {
+                    command = command.env(name, value);
+                }
+                if let Some(folder) = start.cwd {
+                    command = command.folder(folder.text);
+                }
+                Ok(Connect::command(self.told(command)))
+            }
+            Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
+                Word::Url(url) => self.remote(url, pairs(remote.headers)).connect(),
+                _ => Err(Failure::usage(format!(
+                    "{}:{}: {}.url is no address",
+                    found.file.display(),
+                    found.entry.line,
+                    found.entry.name
+                ))
+                .hint("write it as in https://mcp.example.com/mcp")),
+            },
+        }
+    }
+
+    /// A command with what the command line says of it.
+    fn told(&self, mut command: Command) -> Command {
+        for (name, value) in &self.env {
+            command = command.env(name, value);
+        }
+        if let Some(folder) = &self.cwd {
+            command = command.folder(folder);
+        }
+        if self.inherit_env {
+            command = command.inherit_environment();
+        }
+        command
+    }
+
+    /// An address with what the command line says of it.
+    fn remote(&self, url: String, mut headers: Vec<(String, String)>) -> Remote {
+        for (name, value) in &self.headers {
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            headers.push((name.clone(), value.clone()));
+        }
+        Remote { url, headers }
+    }
+}
+
+/// Reads a word.
+///
+/// # Errors
+/// It cannot be meant.
+pub(crate) fn read(word: &OsStr) -> Result<Word, Failure> {
+    Word::read(word).map_err(|misfit| Failure::usage(misfit.why).hint(misfit.hint))
 }
 
 impl Words {
@@ -172,6 +274,10 @@ impl Words {
         if self.inherit_env {
             options.push("--inherit-env".to_owned());
         }
+        for (name, _) in &self.headers {
+            options.extend(["--header".to_owned(), format!("'{name}: …'")]);
+        }
+        options.extend(self.config.typed());
         match self.era {
             Some(Speak::Modern) => options.extend(["--era", "modern"].map(str::to_owned)),
             Some(Speak::Legacy) => options.extend(["--era", "legacy"].map(str::to_owned)),
@@ -214,18 +320,19 @@ impl Named {
     }
 }
 
-/// What of ours is named by a word: the built-in server, or a folder.
-fn inside(word: &OsStr) -> Result<Server, Failure> {
+/// What of ours is meant: the built-in server, or a folder.
+fn inside(target: Target) -> Result<Connect, Failure> {
     let server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
-    match Target::parse(word)? {
-        Target::Demo => Ok(demo::extend(server).instructions(demo::INSTRUCTIONS)),
+    let server = match target {
+        Target::Demo => demo::extend(server).instructions(demo::INSTRUCTIONS),
         Target::Folder { named, .. } => {
             let opened = Folders::open([named.as_path()])
                 .map_err(|error| Failure::usage(format!("{}: {error}", ui::path(&named))))?;
             let server = files::serve::extend(server, opened, Access::Read, Roots::Legacy);
-            Ok(server.instructions(Access::Read.instructions()))
+            server.instructions(Access::Read.instructions())
         }
-    }
+    };
+    Ok(Connect::service(server.into_service()))
 }
 
 /// Folders as a server is told of them.
@@ -279,6 +386,19 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said
             .code(8)
             .hint("this verb has nothing that could answer it"),
+        ClientError::Unreachable(_) => said
+            .code(4)
+            .hint("does it run, and is this its address? polyport servers lists what is configured"),
+        ClientError::Broken(_) => said.code(4),
+        ClientError::Status(status) => match status.code {
+            401 | 403 | 407 => said
+                .code(3)
+                .hint("it wants to know who asks: --header 'Authorization: Bearer …'"),
+            404 | 405 => said
+                .code(6)
+                .hint("is this the path of its endpoint? most have /mcp"),
+            _ => said.code(6),
+        },
         ClientError::NotOffered(_) => said.code(5),
         ClientError::NeedsInput(_) => said.code(8).hint("this verb has nothing that could answer it"),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
@@ -291,10 +411,24 @@ fn is_unknown(code: i32) -> bool {
     code == Code::InvalidParams.number() || code == CODE_RESOURCE_NOT_FOUND
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    match text.split_once(':') {
+        Some((name, value)) if !name.is_empty() && name.chars().all(token) => {
+            let value = value.trim();
+            if value.contains(|c: char| c.is_control()) {
+                return Err("a header has one line".to_owned());
+            }
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("write 'NAME: VALUE'".to_owned()),
     }
 }
 

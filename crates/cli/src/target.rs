@@ -1,8 +1,10 @@
-//! What may stand for a back-end on the command line, read in one place.
+//! What can be served of what the command line may name: the built-in server, and folders.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use polyport_config::Word;
 
 use crate::failure::Failure;
 use crate::ui;
@@ -25,25 +27,46 @@ impl Target {
     /// Reads one word.
     ///
     /// # Errors
-    /// It is no folder that can be looked at.
+    /// It is nothing that can be served.
     pub(crate) fn parse(word: &OsStr) -> Result<Self, Failure> {
-        let named = Path::new(word);
-        if word == "demo" {
-            return Ok(Self::Demo);
+        let shown = ui::path(Path::new(word));
+        let only = "this version serves folders, and demo, the built-in server";
+        match Word::read(word) {
+            Ok(Word::Demo) => Ok(Self::Demo),
+            Ok(Word::Folder(_) | Word::Name(_)) => Self::folder_at(word),
+            Ok(Word::Kind { .. }) if Path::new(word).is_dir() => Self::folder_at(word),
+            Ok(Word::Url(_) | Word::File { .. } | Word::Host { .. } | Word::Kind { .. }) => {
+                Err(Failure::usage(format!("cannot serve {shown}")).hint(only))
+            }
+            Err(misfit) => Err(Failure::usage(misfit.why).hint(only)),
         }
+    }
+
+    /// The folder at this path.
+    ///
+    /// # Errors
+    /// It is no folder that can be looked at.
+    pub(crate) fn folder_at(path: &OsStr) -> Result<Self, Failure> {
+        let named = Path::new(path);
         let shown = ui::path(named);
         match std::fs::canonicalize(named) {
             Ok(path) if path.is_dir() => Ok(Self::Folder {
                 named: named.to_owned(),
                 path,
             }),
-            Ok(_) => Err(
-                Failure::usage(format!("{shown} is not a folder")).hint(format!(
-                    "serve the folder that holds it: polyport serve {}",
-                    ui::path(parent(named))
-                )),
-            ),
-            Err(error) => Err(absent(word, &shown, &error)),
+            Ok(_) => {
+                let is_configuration = ["json", "jsonc", "toml"]
+                    .iter()
+                    .any(|end| named.extension().is_some_and(|it| it == *end));
+                let hint = if is_configuration {
+                    format!("a server that it configures is named {shown}:NAME")
+                } else {
+                    let folder = ui::path(parent(named));
+                    format!("name the folder that holds it: {folder}")
+                };
+                Err(Failure::usage(format!("{shown} is not a folder")).hint(hint))
+            }
+            Err(error) => Err(absent(&shown, &error)),
         }
     }
 
@@ -83,15 +106,10 @@ impl Target {
     }
 }
 
-fn absent(word: &OsStr, shown: &str, error: &std::io::Error) -> Failure {
-    let text = word.to_string_lossy();
+fn absent(shown: &str, error: &std::io::Error) -> Failure {
     match error.kind() {
         ErrorKind::PermissionDenied => Failure::usage(format!("no permission to look at {shown}"))
             .hint("give this user the right to pass the folders above it, or name another folder"),
-        ErrorKind::NotFound if text.contains(':') => {
-            Failure::usage(format!("cannot serve {shown}"))
-                .hint("this version serves folders, and demo, the built-in server")
-        }
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Failure::usage(format!("no such folder: {shown}"))
                 .hint("name a folder, or demo for the built-in server")

@@ -23,9 +23,9 @@ pub(crate) const ALL: &[Topic] = &[
         text: include_str!("topics/exit-codes.txt"),
     },
     Topic {
-        name: "servers",
-        about: "How servers are named",
-        text: include_str!("topics/servers.txt"),
+        name: "server",
+        about: "What may stand for a server",
+        text: include_str!("topics/server.txt"),
     },
 ];
 

@@ -39,6 +39,24 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     text.chars().map(shown).collect()
 }
 
+/// A text in which what cannot be seen is written out: what somebody agrees to must be what they read.
+pub(crate) fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control() && c != '\n' && c != '\t'
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut shown = String::new();
+    for c in text.chars() {
+        if hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// Writes to standard error. A reader that is gone is no failure.
 pub(crate) fn say(text: &str) {
     let text = &*harmless(text);
@@ -173,6 +191,18 @@ mod tests {
             ("\u{9b}31m", "\u{fffd}31m"),
         ] {
             assert_eq!(harmless(text), want);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_written_out() {
+        for (text, want) in [
+            ("plain é\t\n", "plain é\t\n"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("\u{1b}[2J\u{200b}", "\\u{1b}[2J\\u{200b}"),
+            ("\u{e0041}", "\\u{e0041}"),
+        ] {
+            assert_eq!(visible(text), want);
         }
     }
 

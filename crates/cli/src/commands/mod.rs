@@ -3,13 +3,16 @@
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod completion;
+pub(crate) mod config;
 pub(crate) mod help;
+pub(crate) mod install;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod ping;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod watch;
 

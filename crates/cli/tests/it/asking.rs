@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
         &["call", "nowhere", "x"],
         2,
         "",
-        "error: no such folder: nowhere\n",
+        "error: there is no folder and no server nowhere\n",
     ),
     (
         &["call", "demo", "order"],

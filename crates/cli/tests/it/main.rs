@@ -10,9 +10,12 @@
 
 mod asking;
 mod completion;
+mod configured;
 mod demo;
 mod ends;
 mod folder;
+mod installing;
+mod known;
 mod listening;
 mod log;
 mod memory;

@@ -87,7 +87,8 @@ fn the_table_is_what_is_listed() {
 fn options_that_readme_names_exist() {
     let mut help = String::new();
     for verb in [
-        "serve", "ls", "show", "call", "read", "prompt", "complete", "watch", "ping",
+        "serve", "ls", "show", "call", "read", "prompt", "complete", "watch", "ping", "servers",
+        "install",
     ] {
         let output = Place::new().command([verb, "--help"]).output().unwrap();
         help += &String::from_utf8(output.stdout).unwrap();
@@ -120,5 +121,5 @@ fn the_console_shows_what_is_printed() {
         assert_eq!(said.trim_end(), want.trim_end(), "{words}");
         ran += 1;
     }
-    assert_eq!(ran, 11);
+    assert_eq!(ran, 12);
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use polyport::Revision;
 use polyport_testkit::Program;
@@ -13,6 +13,14 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_polyport");
+
+/// Variables that say where configurations stand.
+const ELSEWHERE: &[&str] = &[
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR",
+];
 
 /// A folder with a few files in it, in which the program is started.
 pub(crate) struct Place {
@@ -51,6 +59,11 @@ impl Place {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.env_remove("COLUMNS").env("NO_COLOR", "1");
         command.env("XDG_CACHE_HOME", self.path("cache"));
+        // What the person who runs the tests has configured is none of theirs.
+        command.env("HOME", self.path("home"));
+        for name in ELSEWHERE {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -79,6 +92,18 @@ impl Place {
             .replace(here.to_str().unwrap().trim_end_matches('/'), "<here>")
             .replace(env!("CARGO_PKG_VERSION"), "<version>")
     }
+}
+
+/// What a program said, and how it ended.
+pub(crate) fn said(output: &Output) -> String {
+    let mut text = String::new();
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            let said = String::from_utf8_lossy(bytes);
+            text += &format!("-- {name}\n{}\n", said.trim_end());
+        }
+    }
+    text + &format!("-- exit {}\n", output.status.code().unwrap())
 }
 
 /// The number after each `mark`, by a name.

@@ -1,26 +1,10 @@
 //! Command lines that ask for help or cannot be meant.
 
 use std::fmt::Write as _;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use crate::replicas::write_keys;
-use crate::support::{BINARY, Place, golden};
-
-fn said(output: &Output) -> String {
-    let mut text = String::new();
-    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
-        if !bytes.is_empty() {
-            writeln!(
-                text,
-                "-- {name}\n{}",
-                String::from_utf8_lossy(bytes).trim_end()
-            )
-            .unwrap();
-        }
-    }
-    writeln!(text, "-- exit {}", output.status.code().unwrap()).unwrap();
-    text
-}
+use crate::support::{BINARY, Place, golden, said};
 
 fn all(place: &Place, lines: &[&[&str]]) -> String {
     let mut text = String::new();
@@ -56,6 +40,12 @@ fn the_whole_help() {
         &["help", "exit-code"],
         &["completion"],
         &["completion", "tcsh"],
+        &["servers", "--help"],
+        &["config", "--help"],
+        &["config", "show", "--help"],
+        &["config", "check", "--help"],
+        &["install", "--help"],
+        &["uninstall", "--help"],
     ];
     golden("help.txt", &all(&Place::new(), lines));
 }

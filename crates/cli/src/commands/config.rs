@@ -1,0 +1,311 @@
+//! `polyport config`: what our own configuration says once it is filled in, what is wrong with it, what may stand in it, and where it is.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use polyport_config::{Entry, Expanded, Fault, Found, Origin, Own, Servers, mask, own};
+use serde_json::{Value, json};
+
+use crate::configured;
+use crate::failure::Failure;
+use crate::printing;
+use crate::ui;
+
+/// Show, check and find the configuration
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file is polyport.toml of the working folder or one above it, then polyport/polyport.toml where
+programs keep their configuration. Exit codes: 0 all is well, 1 there is none, 2 something is wrong.
+
+Examples:
+  polyport config show
+  polyport config check .vscode/mcp.json
+  polyport config schema > polyport.schema.json")]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print every server with its variables filled in, and where each value comes from
+    Show {
+        #[command(flatten)]
+        config: configured::Config,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what is wrong, in our own files or in that of a host
+    Check {
+        /// A file, instead of our own
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        config: configured::Config,
+    },
+    /// Print what may stand in polyport.toml, as a JSON Schema
+    Schema,
+    /// Print where the configuration is
+    Path,
+}
+
+impl Config {
+    /// Does it.
+    ///
+    /// # Errors
+    /// A file is wrong.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        match self.verb {
+            Verb::Show { config, json } => show(&config, json),
+            Verb::Check { file, config } => check(file, &config),
+            Verb::Schema => {
+                printing::out(own::SCHEMA.as_bytes())?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Verb::Path => path(),
+        }
+    }
+}
+
+/// Our own files: the one that was named, or those that are there.
+fn files(config: &configured::Config) -> Result<Vec<PathBuf>, Failure> {
+    match config.file() {
+        Some(file) => Ok(vec![file.to_owned()]),
+        None => Ok(own::files(&configured::places()?)),
+    }
+}
+
+fn none() -> Result<ExitCode, Failure> {
+    let places = configured::places()?;
+    let user = own::candidates(&places).pop().unwrap_or_default();
+    ui::note(&format!(
+        "there is no {} here or above, nor {}\n",
+        own::NAME,
+        ui::path(&user)
+    ));
+    Ok(ExitCode::from(1))
+}
+
+fn path() -> Result<ExitCode, Failure> {
+    let found = own::files(&configured::places()?);
+    if found.is_empty() {
+        return none();
+    }
+    let lines: String = found
+        .iter()
+        .map(|file| format!("{}\n", file.display()))
+        .collect();
+    printing::out(lines.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A server of a file with its variables filled in, or what is wrong with it.
+type Shown = (Found, Result<Entry<Expanded>, Fault>);
+
+fn filled(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<Fault>), Fault> {
+    let own = Own::read(file)?;
+    let names: Vec<String> = own.servers.names().map(str::to_owned).collect();
+    let found = names.iter().filter_map(|name| {
+        let entry = own.get(name).ok()??;
+        let file = file.to_owned();
+        let found = Found { file, entry };
+        let expanded = config.expanded_to_show(&found);
+        Some((found, expanded))
+    });
+    Ok((found.collect(), own.faults.clone()))
+}
+
+fn show(config: &configured::Config, as_json: bool) -> Result<ExitCode, Failure> {
+    let files = files(config)?;
+    if files.is_empty() && !as_json {
+        return none();
+    }
+    let mut faults = Vec::new();
+    let mut text = String::new();
+    let mut documents = Vec::new();
+    for file in &files {
+        let (servers, wrong) = filled(file, config).map_err(|fault| configured::wrong(&fault))?;
+        faults.extend(wrong);
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text += &format!("{gap}# {}\n", file.display());
+        let mut listed = Vec::new();
+        for (found, expanded) in servers {
+            match expanded {
+                Ok(entry) => {
+                    let fields = fields(&found, &entry);
+                    text += &toml(&entry, &fields);
+                    listed.push(json_of(&entry, &fields));
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        documents.push(json!({"file": file.display().to_string(), "servers": listed}));
+    }
+    if as_json {
+        let problems: Vec<Value> = faults.iter().map(configured::problem).collect();
+        let document = json!({"files": documents, "problems": problems});
+        printing::out(format!("{document}\n").as_bytes())?;
+        // Standard error is one object.
+        faults.truncate(1);
+    } else {
+        printing::out(ui::harmless(&text).as_bytes())?;
+    }
+    Ok(reported(&faults))
+}
+
+/// One value: its field, what may be shown of it, its line, and where else it comes from.
+struct Line {
+    field: String,
+    value: String,
+    line: Option<usize>,
+    from: Vec<String>,
+}
+
+fn fields(found: &Found, entry: &Entry<Expanded>) -> Vec<Line> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    let mut values: Vec<Line> = Vec::new();
+    let mut from: Vec<Vec<String>> = Vec::new();
+    let _ = found.entry.clone().try_map(|field, it| {
+        lines.push((field.to_owned(), it.line));
+        Ok::<_, ()>(())
+    });
+    let _ = entry.clone().try_map(|_, it| {
+        from.push(it.from.iter().map(origin).collect());
+        Ok::<_, ()>(())
+    });
+    let mut from = from.into_iter();
+    let _ = mask::entry(entry).try_map(|field, value| {
+        let line = lines.iter().find(|(known, _)| known == field);
+        values.push(Line {
+            field: field.to_owned(),
+            value,
+            line: line.map(|(_, line)| *line),
+            from: from.next().unwrap_or_default(),
+        });
+        Ok::<_, ()>(())
+    });
+    values
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Variable(name) => format!("variable {name}"),
+        Origin::Default(name) => format!("default of {name}"),
+        Origin::Input(id) => format!("input {id}"),
+        Origin::File(path) => format!("file {}", path.display()),
+        Origin::Command => "a command".to_owned(),
+        Origin::Folder(name) => format!("folder {name}"),
+    }
+}
+
+fn toml(entry: &Entry<Expanded>, fields: &[Line]) -> String {
+    let mut text = format!("\n[servers.{}]\n", key(&entry.name));
+    if !entry.enabled {
+        text += "enabled = false\n";
+    }
+    let mut is_list = false;
+    for field in fields {
+        let mut about: Vec<String> = field
+            .line
+            .iter()
+            .map(|line| format!("line {line}"))
+            .collect();
+        about.extend(field.from.iter().cloned());
+        let value = json!(field.value);
+        let is_argument = field.field.starts_with("args[");
+        match (is_list, is_argument) {
+            (false, true) => text += "args = [\n",
+            (true, false) => text += "]\n",
+            _ => {}
+        }
+        is_list = is_argument;
+        let written = match field.field.split_once('.') {
+            _ if is_argument => format!("  {value},"),
+            Some((table, name)) => format!("{table}.{} = {value}", key(name)),
+            None => format!("{} = {value}", field.field),
+        };
+        text += &format!("{written}  # {}\n", about.join(", ").replace('\n', " "));
+    }
+    if is_list {
+        text += "]\n";
+    }
+    text
+}
+
+/// A name as TOML writes it.
+fn key(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !name.is_empty() && name.chars().all(plain) {
+        return name.to_owned();
+    }
+    json!(name).to_string()
+}
+
+fn json_of(entry: &Entry<Expanded>, fields: &[Line]) -> Value {
+    let fields: Vec<Value> = fields
+        .iter()
+        .map(|it| json!({"field": it.field, "value": it.value, "line": it.line, "from": it.from}))
+        .collect();
+    json!({"name": entry.name, "line": entry.line, "enabled": entry.enabled, "fields": fields})
+}
+
+fn check(named: Option<PathBuf>, config: &configured::Config) -> Result<ExitCode, Failure> {
+    let files = match named {
+        Some(file) => vec![file],
+        None => files(config)?,
+    };
+    if files.is_empty() {
+        return none();
+    }
+    let mut faults = Vec::new();
+    for file in files {
+        let is_own =
+            config.file() == Some(&file) || file.file_name().is_some_and(|name| name == own::NAME);
+        let (servers, wrong) = if is_own {
+            filled(&file, config)
+        } else {
+            of_host(&file, config)
+        }
+        .map_err(|fault| configured::wrong(&fault))?;
+        let count = servers.len();
+        let mut here = wrong;
+        here.extend(servers.into_iter().filter_map(|(_, entry)| entry.err()));
+        if here.is_empty() {
+            let servers = ui::count(count, "server");
+            printing::out(format!("{}: {servers}, all well\n", file.display()).as_bytes())?;
+        }
+        faults.extend(here);
+    }
+    Ok(reported(&faults))
+}
+
+fn of_host(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<Fault>), Fault> {
+    let project = std::env::current_dir().unwrap_or_default();
+    let mut shown = Vec::new();
+    let mut faults = Vec::new();
+    for (_, entry) in Servers::read(file, &project)?.entries {
+        match entry {
+            Ok(entry) => {
+                let file = file.to_owned();
+                let found = Found { file, entry };
+                let expanded = config.expanded_to_show(&found);
+                shown.push((found, expanded));
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    Ok((shown, faults))
+}
+
+/// Says what is wrong.
+fn reported(faults: &[Fault]) -> ExitCode {
+    for fault in faults {
+        let _ = configured::wrong(fault).report();
+    }
+    if faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    }
+}

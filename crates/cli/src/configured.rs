@@ -1,0 +1,243 @@
+//! Servers that a configuration names: found, their variables filled in, and made into what is started or reached.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use polyport_config::{
+    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, find, known,
+    of_host, own,
+};
+
+use serde_json::{Value, json};
+
+use crate::answers;
+use crate::failure::Failure;
+use crate::ui;
+
+/// How long a command that gives the value of a variable may take.
+const COMMAND: Duration = Duration::from_secs(10);
+/// What is read of it.
+const COMMAND_BYTES: u64 = 64 * 1024;
+
+/// Where names of servers are looked up, and what their variables may do.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Config {
+    /// Look names of servers up in this file alone
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Let variables read files or run commands (repeatable)
+    #[arg(long, value_enum, value_name = "file|cmd", hide_possible_values = true)]
+    expand: Vec<Expand>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Expand {
+    File,
+    Cmd,
+}
+
+/// Where things are on this machine.
+///
+/// # Errors
+/// The working folder is gone.
+pub(crate) fn places() -> Result<Places, Failure> {
+    let here = std::env::current_dir()
+        .map_err(|error| Failure::usage(format!("the working folder cannot be named: {error}")))?;
+    Ok(Places::of(Os::HERE, here, |name| std::env::var_os(name)))
+}
+
+impl Config {
+    /// Names are looked up in this file alone, if one is named; variables may do nothing.
+    pub(crate) fn at(config: Option<PathBuf>) -> Self {
+        let expand = Vec::new();
+        Self { config, expand }
+    }
+
+    /// The file that was named.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// The same as options of a command line, quoted for a shell.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let file = self
+            .file()
+            .map(|file| ["--config".to_owned(), ui::path(file)]);
+        let expand = self.expand.iter().map(|expand| {
+            let what = match expand {
+                Expand::File => "file",
+                Expand::Cmd => "cmd",
+            };
+            ["--expand".to_owned(), what.to_owned()]
+        });
+        file.into_iter().chain(expand).flatten().collect()
+    }
+
+    /// The server of this name.
+    ///
+    /// # Errors
+    /// There is none, or something is wrong with it.
+    pub(crate) fn named(&self, name: &str, verb: &str) -> Result<Found, Failure> {
+        let places = places()?;
+        if let Some(found) = find(name, &places, self.file()).map_err(|fault| wrong(&fault))? {
+            return Ok(found);
+        }
+        let (near, names) = known(name, &places, self.file());
+        let said = match self.file() {
+            Some(file) => format!("{} has no server {name}", ui::path(file)),
+            None => format!("there is no folder and no server {name}"),
+        };
+        let hint = match (near, &names[..]) {
+            (Some(near), _) => format!("did you mean {near}? polyport {verb} {near}"),
+            (None, []) => {
+                format!("a command stands after --: polyport {verb} -- npx -y some-server")
+            }
+            (None, names) => format!("known are {}; polyport servers says more", names.join(", ")),
+        };
+        Err(Failure::usage(said).hint(hint))
+    }
+
+    /// Is there a server of this name? What cannot be read knows none.
+    pub(crate) fn knows(&self, name: &str) -> Option<PathBuf> {
+        let found = find(name, &places().ok()?, self.file()).ok().flatten();
+        found.map(|found| found.file)
+    }
+
+    /// Fills in the variables; somebody may be asked.
+    ///
+    /// # Errors
+    /// One cannot be filled in.
+    pub(crate) fn expanded(&self, found: &Found) -> Result<Entry<Expanded>, Fault> {
+        self.expanded_by(found, &input)
+    }
+
+    /// Fills in the variables as they can be shown: nobody is asked for anything.
+    ///
+    /// # Errors
+    /// One cannot be filled in.
+    pub(crate) fn expanded_to_show(&self, found: &Found) -> Result<Entry<Expanded>, Fault> {
+        self.expanded_by(found, &|_| Ok(MASK.to_owned()))
+    }
+
+    fn expanded_by(&self, found: &Found, input: Give<'_>) -> Result<Entry<Expanded>, Fault> {
+        let places = places().map_err(|_| Fault::of(&found.file, "has no working folder"))?;
+        let means = Means {
+            variable: &|name| std::env::var(name).ok(),
+            input,
+            command: self.expand.contains(&Expand::Cmd).then_some(&run),
+            files: self.expand.contains(&Expand::File),
+        };
+        found.expanded(&places, &means)
+    }
+}
+
+/// The server of this name in this file.
+///
+/// # Errors
+/// There is none, or something is wrong with it.
+pub(crate) fn in_file(file: &Path, name: &str) -> Result<Found, Failure> {
+    let find = || {
+        if file.file_name().is_some_and(|name| name == own::NAME) {
+            let own = Own::read(file)?;
+            if let Some(entry) = own.get(name)? {
+                return Ok(entry);
+            }
+            return own.servers.get(name);
+        }
+        let project = std::env::current_dir().unwrap_or_default();
+        Servers::read(file, &project)?.get(name)
+    };
+    let entry = find().map_err(|fault: Fault| wrong(&fault))?;
+    let file = file.to_owned();
+    Ok(Found { file, entry })
+}
+
+/// The server of this name that a host has.
+///
+/// # Errors
+/// There is none, or something is wrong with it.
+pub(crate) fn in_host(host: &'static Host, name: &str) -> Result<Found, Failure> {
+    of_host(host, name, &places()?).map_err(|fault| wrong(&fault))
+}
+
+/// A fault of a file is one of the command line that names it.
+pub(crate) fn wrong(fault: &Fault) -> Failure {
+    let failure = Failure::usage(fault);
+    match &fault.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// A fault as a value.
+pub(crate) fn problem(fault: &Fault) -> Value {
+    json!({
+        "file": fault.file.display().to_string(),
+        "line": fault.line,
+        "field": fault.field,
+        "message": fault.why,
+        "hint": fault.hint,
+    })
+}
+
+/// The value of an input: a variable of the environment, or what somebody types.
+fn input(id: &str) -> Result<String, String> {
+    let upper = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
+    let variable = format!("INPUT_{}", id.chars().map(upper).collect::<String>());
+    if let Ok(value) = std::env::var(&variable) {
+        return Ok(value);
+    }
+    if !answers::is_terminal() {
+        return Err(format!(
+            "${{input:{id}}} is asked for at a terminal; or set {variable}"
+        ));
+    }
+    ui::say(&format!("{id} (it is shown while it is typed): "));
+    answers::line().ok_or_else(|| format!("${{input:{id}}} was not given"))
+}
+
+/// What a command prints.
+fn run(command: &str) -> Result<String, String> {
+    let (shell, option) = if cfg!(windows) {
+        ("cmd", "/C")
+    } else {
+        ("sh", "-c")
+    };
+    let mut child = Command::new(shell)
+        .args([option, command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot be run: {error}"))?;
+    let (done, read) = mpsc::channel();
+    let output = child.stdout.take();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = output.map(|output| output.take(COMMAND_BYTES + 1).read_to_string(&mut text));
+        // Nobody waits any longer if it came too late.
+        let _ = done.send(read.unwrap_or(Ok(0)).map(|_| text));
+    });
+    let read = read.recv_timeout(COMMAND);
+    let is_whole = matches!(&read, Ok(Ok(text)) if text.len() as u64 <= COMMAND_BYTES);
+    if !is_whole {
+        let _ = child.kill();
+    }
+    let ended = child.wait().map_err(|error| error.to_string())?;
+    match read {
+        Err(_) => Err(format!("took longer than {} s", COMMAND.as_secs())),
+        Ok(Err(error)) => Err(format!("printed no text: {error}")),
+        Ok(Ok(_)) if !is_whole => Err("printed more than 64 KiB".to_owned()),
+        Ok(Ok(_)) if !ended.success() => Err(format!("failed: {ended}")),
+        Ok(Ok(text)) => Ok(text),
+    }
+}
