@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod driver;
 pub mod form;
 pub mod headers;
+pub mod host_file;
 pub mod lines;
 pub mod message;
 pub mod peer;
@@ -18,6 +19,7 @@ pub mod replay;
 pub mod sse;
 pub mod state;
 pub mod uri_template;
+pub mod word;
 
 mod head;
 mod meaning;
@@ -42,4 +44,6 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("form", form::check),
     ("answer", answer::check),
     ("replay", replay::check),
+    ("word", word::check),
+    ("host_file", host_file::check),
 ];

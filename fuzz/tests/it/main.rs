@@ -78,6 +78,16 @@ fn replay_seeds_hold() {
 }
 
 #[test]
+fn word_seeds_hold() {
+    replay("word");
+}
+
+#[test]
+fn host_file_seeds_hold() {
+    replay("host_file");
+}
+
+#[test]
 fn every_check_has_a_folder_of_seeds() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut folders: Vec<_> = fs::read_dir(corpus())
