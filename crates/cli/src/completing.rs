@@ -145,13 +145,16 @@ fn takes_server(verb: &Command) -> bool {
 
 fn servers(seen: &Seen) -> Vec<Proposal> {
     let mut found = vec![Proposal::new("demo", "the built-in server")];
+    for name in seen.configured.iter().filter(|name| *name != "demo") {
+        found.push(Proposal::new(name, "configured"));
+    }
     for name in seen
         .servers
         .iter()
         .rev()
         .filter_map(|offer| offer.name.as_ref())
     {
-        if name != "demo" {
+        if name != "demo" && !seen.configured.contains(name) {
             found.push(Proposal::new(name, "used before"));
         }
     }

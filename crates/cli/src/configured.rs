@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport_config::{
-    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, find, known,
-    of_host, own,
+    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, find, names,
+    nearest, of_host, own,
 };
 
 use serde_json::{Value, json};
@@ -22,6 +22,9 @@ use crate::ui;
 const COMMAND: Duration = Duration::from_secs(10);
 /// What is read of it.
 const COMMAND_BYTES: u64 = 64 * 1024;
+
+/// Names that are listed where one is wrong.
+const NAMED: usize = 12;
 
 /// Where names of servers are looked up, and what their variables may do.
 #[derive(Debug, Default, Args)]
@@ -48,6 +51,15 @@ pub(crate) fn places() -> Result<Places, Failure> {
     let here = std::env::current_dir()
         .map_err(|error| Failure::usage(format!("the working folder cannot be named: {error}")))?;
     Ok(Places::of(Os::HERE, here, |name| std::env::var_os(name)))
+}
+
+/// The names that stand for a server by themselves, and are one word in any shell.
+pub(crate) fn plain_names() -> Vec<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let all = places().map_or_else(|_| Vec::new(), |places| names(&places, None));
+    all.into_iter()
+        .filter(|name| !name.is_empty() && name.len() <= 64 && name.chars().all(plain))
+        .collect()
 }
 
 impl Config {
@@ -86,7 +98,9 @@ impl Config {
         if let Some(found) = find(name, &places, self.file()).map_err(|fault| wrong(&fault))? {
             return Ok(found);
         }
-        let (near, names) = known(name, &places, self.file());
+        let mut names = names(&places, self.file());
+        let near = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+        names.truncate(NAMED);
         let said = match self.file() {
             Some(file) => format!("{} has no server {name}", ui::path(file)),
             None => format!("there is no folder and no server {name}"),

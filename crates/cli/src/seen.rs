@@ -31,6 +31,9 @@ const FILE: u64 = 1 << 20;
 #[serde(crate = "polyport::serde", default)]
 pub(crate) struct Seen {
     pub(crate) servers: Vec<Offer>,
+    /// Names that a configuration has; they are not kept.
+    #[serde(skip)]
+    pub(crate) configured: Vec<String>,
 }
 
 /// What one server offers.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::entry::{Entry, Field, Way};
-use crate::fault::{Fault, nearest};
+use crate::fault::Fault;
 use crate::file::{self, Servers};
 use crate::hosts::{HOSTS, Host, HostFile};
 use crate::node::{Format, Node};
@@ -116,26 +116,28 @@ pub fn of_project(places: &Places) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The known name that is nearest, and all of them, at most twelve. What cannot be read is left out.
-pub fn known(name: &str, places: &Places, only: Option<&Path>) -> (Option<String>, Vec<String>) {
+/// The names that can be found by themselves, the nearest file first. What cannot be read is left out.
+pub fn names(places: &Places, only: Option<&Path>) -> Vec<String> {
     let files = only.map_or_else(|| own::files(places), |only| vec![only.to_owned()]);
     let mut names: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    };
     for file in files {
         if let Ok(own) = Own::read(&file) {
-            names.extend(own.servers.names().map(str::to_owned));
+            own.servers.names().for_each(&mut add);
         }
     }
     if only.is_none() {
         for file in of_project(places) {
             if let Ok(servers) = Servers::read(&file, &places.project) {
-                names.extend(servers.names().map(str::to_owned));
+                servers.names().for_each(&mut add);
             }
         }
     }
-    let near = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
-    names.dedup();
-    names.truncate(12);
-    (near, names)
+    names
 }
 
 /// The server of a host by its name: in the first of its files that has it.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, ValueEnum};
 
 use crate::completing::{Proposal, proposals, split};
+use crate::configured;
 use crate::failure::Failure;
 use crate::{Cli, printing, seen, ui};
 
@@ -72,8 +73,10 @@ impl Propose {
         let last = words.last().cloned().unwrap_or_default();
         let mut program = Cli::command();
         program.build();
+        let mut seen = seen::read();
+        seen.configured = configured::plain_names();
         let mut text = String::new();
-        for proposal in proposals(&program, &words, &seen::read()) {
+        for proposal in proposals(&program, &words, &seen) {
             let line = self.shell.line(&proposal, &last);
             if !line.is_empty() {
                 text += &line;

@@ -132,6 +132,29 @@ fn what_is_listed_can_be_named() {
     }
 }
 
+/// Names that a configuration has are proposed, except those that a shell would take for more.
+#[test]
+fn names_are_completed() {
+    let place = place();
+    place.write(
+        ".vscode/mcp.json",
+        r#"{"servers": {"plain-1": {"command": "x"}, "a;b": {"command": "x"}, "$(x)": {"command": "x"}}}"#,
+    );
+    let output = place
+        .command(["__complete", "zsh", "call", ""])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    let want = [
+        "demo", "github", "far", "notes", "user", "bad", "shop", "plain-1",
+    ];
+    assert_eq!(names, want);
+}
+
 #[test]
 fn the_schema_is_printed_as_it_is() {
     let output = Place::new().command(["config", "schema"]).output().unwrap();
