@@ -84,7 +84,8 @@ impl Asking {
         out
     }
 
-    /// A request. `params` is an object text without `_meta`; `meta` are ready members of `_meta`, such as a progress token.
+    /// A request. `params` is an object text; `meta` are ready members of `_meta`, such as a progress token. What else stands in a
+    /// `_meta` of `params` stays.
     pub fn request(&mut self, method: &str, params: &str, meta: &str) -> (RequestId, Vec<u8>) {
         let mut members = meta.to_owned();
         if self.revision.profile().era == Era::Modern {
@@ -100,11 +101,13 @@ impl Asking {
                 members.push_str(info.as_str());
             }
         }
-        let mut stamped = Vec::new();
         if members.is_empty() {
-            stamped.extend_from_slice(params.as_bytes());
-        } else {
-            splice::stamp(params, &format!("\"_meta\":{{{members}}}"), &mut stamped);
+            return self.write(method, params.as_bytes());
+        }
+        let mut stamped = Vec::new();
+        match with_meta(params, &members) {
+            Some(merged) => stamped = merged,
+            None => splice::stamp(params, &format!("\"_meta\":{{{members}}}"), &mut stamped),
         }
         self.write(method, &stamped)
     }
@@ -151,4 +154,38 @@ fn stated(capabilities: &Raw) -> Raw {
     });
     out.push(b'}');
     Raw::trusted(out)
+}
+
+/// The parameters with these members in the `_meta` that they have. A member of theirs with the same name makes room. None: they
+/// have none.
+fn with_meta(params: &str, members: &str) -> Option<Vec<u8>> {
+    if !params.contains("_meta") {
+        return None;
+    }
+    let mut theirs = None;
+    splice::members(params, |key, value| {
+        if key == "_meta" && value.starts_with('{') {
+            theirs = Some(value);
+        }
+    });
+    let theirs = theirs?;
+    let mut ours = Vec::new();
+    splice::members(&format!("{{{members}}}"), |key, _| {
+        ours.push(key.to_owned())
+    });
+    let mut merged = format!("{{{members}").into_bytes();
+    splice::members(theirs, |key, value| {
+        if !ours.iter().any(|our| our == key) {
+            merged.push(b',');
+            write::string(&mut merged, key);
+            merged.push(b':');
+            merged.extend_from_slice(value.as_bytes());
+        }
+    });
+    merged.push(b'}');
+    let start = theirs.as_ptr() as usize - params.as_ptr() as usize;
+    let mut out = Vec::new();
+    let edit = (start..start + theirs.len(), merged.as_slice());
+    splice::replace(params.as_bytes(), &[edit], &mut out);
+    Some(out)
 }

@@ -91,3 +91,42 @@ fn params_without_members_and_without_meta() {
     let want = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     assert_eq!(String::from_utf8(request).unwrap(), want);
 }
+
+#[test]
+fn meta_of_the_caller_stays_beside_ours() {
+    for (revision, params, meta, want) in [
+        (
+            Revision::V2025_11_25,
+            r#"{"_meta":{"progressToken":1,"x/y":{"_meta":2}},"name":"a"}"#,
+            "\"progressToken\":7",
+            r#"{"_meta":{"progressToken":7,"x/y":{"_meta":2}},"name":"a"}"#,
+        ),
+        (
+            Revision::V2025_11_25,
+            r#"{"_meta":{"x\"":1}}"#,
+            "",
+            r#"{"_meta":{"x\"":1}}"#,
+        ),
+        (
+            Revision::V2026_07_28,
+            r#"{"name":"_meta","_meta" : {"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/logLevel":"debug"} }"#,
+            "",
+            r#"{"name":"_meta","_meta" : {"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug"} }"#,
+        ),
+        (
+            Revision::V2025_11_25,
+            r#"{"name":"_meta"}"#,
+            "\"progressToken\":7",
+            r#"{"_meta":{"progressToken":7},"name":"_meta"}"#,
+        ),
+    ] {
+        let client = ClientFacts {
+            info: None,
+            capabilities: Raw::from_static("{}"),
+        };
+        let (_, request) = Asking::new(revision, client).request("tools/call", params, meta);
+        let text = String::from_utf8(request).unwrap();
+        let got = text.split_once("\"params\":").unwrap().1;
+        assert_eq!(got, format!("{want}}}"), "{params}");
+    }
+}
