@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Drives real MCP clients against a server and holds what they can do with it to the committed matrix.
+"""Drives real MCP clients against a server, and a client against real MCP servers, and holds what they can do with each other to
+the committed matrices.
 
-    python3 peers/run.py --bin target/debug/polyport --peers-dir .peers --matrix peers/matrix.toml
+    python3 peers/run.py --bin target/debug/polyport --client target/debug/peer-client --peers-dir .peers
 
 Exit 0 if every cell is as the matrix says, 1 if not, 2 if the peers cannot be run."""
 
@@ -22,9 +23,11 @@ sys.dont_write_bytecode = True
 import alike  # noqa: E402
 import folder  # noqa: E402
 import matrix as table  # noqa: E402
+import served  # noqa: E402
 from cut import Cutting  # noqa: E402
 from expect import judge  # noqa: E402
 from install import CannotInstall  # noqa: E402
+from makers import MAKERS  # noqa: E402
 from peers import ERAS, PEERS  # noqa: E402
 from servers import HttpServer, ServerFault, kill_group  # noqa: E402
 
@@ -35,12 +38,15 @@ COLUMN_SECONDS = 120
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    path, names = pathlib.Path, [peer.name for peer in PEERS]
+    path, names, makers = pathlib.Path, [peer.name for peer in PEERS], [maker.name for maker in MAKERS]
     add = parser.add_argument
     add("--bin", help="the `polyport` binary; each scenario says which verb of it is run")
+    add("--client", type=path, help="the `peer-client` binary, for the servers of other makers")
     add("--peers-dir", type=path, default=path(".peers"), help="where the peers are installed")
     add("--matrix", type=path, default=HERE / "matrix.toml")
+    add("--servers-matrix", type=path, default=HERE / "servers.toml")
     add("--peer", action="append", choices=names, help="only this peer (may be repeated)")
+    add("--maker", action="append", choices=makers, help="only this server of another maker (may be repeated)")
     add("--transport", choices=TRANSPORTS, help="only this transport")
     add("--scenario", action="append", type=path, help="instead of those in peers/scenarios (may be repeated)")
     add("--jobs", type=int, default=2, help="how many columns run at once")
@@ -49,8 +55,8 @@ def arguments():
     add("--trace", type=path, help="write each conversation into a file of this folder")
     add("--server", nargs=argparse.REMAINDER, help="another server's command instead of --bin and the scenario's verb")
     given = parser.parse_args()
-    if not (given.bin or given.server or given.install_only):
-        parser.error("say which server: --bin PATH, or --server CMD… at the end")
+    if not (given.bin or given.server or given.client or given.install_only):
+        parser.error("say which server: --bin PATH, or --server CMD… at the end; or which client: --client PATH")
     return given
 
 
@@ -238,33 +244,72 @@ def compare(scenarios, columns, found):
             found[key][column.prefix + alike.FEATURE] = verdict
 
 
+def held(given, path, head, found, whole):
+    """What was found, held to the matrix at `path`, or written into it first."""
+    matrix = table.load(path)
+    if given.write:
+        table.write(path, matrix, found, head)
+        matrix = table.load(path)
+    return hold(matrix, found, whole)
+
+
+def clients(given, peers):
+    """The cells of the clients of other makers."""
+    found, revisions = run_all(given, peers)
+    if found is None:
+        return {}
+    whole = not (given.scenario or given.peer or given.transport)
+    outcomes = held(given, given.matrix, table.CLIENTS, found, whole)
+    for transport in TRANSPORTS:
+        report(transport, outcomes, revisions)
+    return outcomes
+
+
+def servers(given, makers):
+    """The cells of the servers of other makers, and a line for each column."""
+    given.peers_dir.mkdir(parents=True, exist_ok=True)
+    (given.peers_dir / "run").mkdir(exist_ok=True)
+    for maker in makers:
+        maker.install(given.peers_dir.resolve())
+    if given.install_only:
+        return {}
+    ways = [way for way in TRANSPORTS if given.transport in (None, way)]
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        found = served.run_all(pool, given.client.resolve(), makers, ways, given.peers_dir.resolve())
+    outcomes = held(given, given.servers_matrix, table.SERVERS, found, not (given.maker or given.transport))
+    for key, column in outcomes.items():
+        count = tally(cell[0] for cell in column.values())
+        print(f"{' '.join(key):40}" + ", ".join(f"{number:3} {outcome}" for outcome, number in count.items()))
+    return outcomes
+
+
+def tally(outcomes):
+    outcomes = list(outcomes)
+    return {outcome: outcomes.count(outcome) for outcome in ("passed", "failed", "skipped")}
+
+
 def main():
     given = arguments()
-    peers = [peer for peer in PEERS if given.peer is None or peer.name in given.peer]
+    peers = [peer for peer in PEERS if peer.name in (given.peer or [peer.name])] if given.bin or given.server else []
+    makers = [maker for maker in MAKERS if maker.name in (given.maker or [maker.name])] if given.client else []
+    if given.install_only:
+        peers, makers = PEERS, MAKERS
     started = time.monotonic()
     try:
-        found, revisions = run_all(given, peers)
+        outcomes = {**(clients(given, peers) if peers else {}), **(servers(given, makers) if makers else {})}
     except CannotInstall as fault:
         print(f"peers: {fault}", file=sys.stderr)
         return 2
-    if found is None:
+    if given.install_only:
         return 0
-    matrix = table.load(given.matrix)
-    if given.write:
-        table.write(given.matrix, matrix, found)
-        matrix = table.load(given.matrix)
-    whole = not (given.scenario or given.peer or given.transport)
-    outcomes = hold(matrix, found, whole)
-    for transport in TRANSPORTS:
-        report(transport, outcomes, revisions)
     print()
-    for peer in peers:
+    for peer in [*peers, *makers]:
         print(f"{peer.name}: {peer.package} {peer.version()}")
     cells = [(key, name, *cell) for key, column in outcomes.items() for name, cell in column.items()]
     for key, name, outcome, sentence in cells:
         if outcome == "failed":
             print(f"FAILED {'.'.join(key)} {name}: {sentence}")
-    count = {outcome: sum(cell[2] == outcome for cell in cells) for outcome in ("passed", "failed", "skipped")}
+    count = tally(cell[2] for cell in cells)
     print(f"in {time.monotonic() - started:.0f} s")
     print(f"peers: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] else 0

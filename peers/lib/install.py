@@ -54,6 +54,16 @@ def npm(name, peers_dir):
     return peers_dir / name
 
 
+def program(name, peers_dir, file):
+    """A program of ours beside the packages that it imports, where Node looks for them, and the words that run it."""
+    folder = npm(name, peers_dir)
+    for part in ("lib", name):
+        (peers_dir / part).mkdir(exist_ok=True)
+        for source in (HERE / part).glob("*.mjs"):
+            shutil.copy(source, peers_dir / part)
+    return [node(peers_dir), str(folder / file)]
+
+
 def venv(name, peers_dir):
     def build(folder):
         command([sys.executable, "-m", "venv", "env"], folder)

@@ -3,11 +3,19 @@
 import json
 import tomllib
 
-HEAD = """\
+CLIENTS = """\
 # What every peer can do with the server, as `peers/run.py` finds it: peer, era, transport, feature.
 # "pass", or "blank: reason" where a peer has no way to ask, or asks wrongly. A pass that fails is an error, and so is a
 # blank that passes. `peers/run.py --write` regenerates this file; reasons written by hand stay, and a failure is never
 # turned into a blank: that takes a person and a reason.
+"""
+
+
+SERVERS = """\
+# What our client can do with the servers of other makers, as `peers/run.py` finds it: server, revision (`found`: the client was
+# offered all, and found out), transport, feature. "pass", or "blank: reason" where the server does not do it, or does it wrongly.
+# A pass that fails is an error, and so is a blank that passes. `peers/run.py --write` regenerates this file; reasons written by
+# hand stay, and a failure is never turned into a blank: that takes a person and a reason.
 """
 
 
@@ -41,13 +49,13 @@ def cell(old, status, detail):
     return f"blank: {detail}" if status == "blank" else "pass"
 
 
-def write(path, matrix, found):
+def write(path, matrix, found, head):
     """Puts what was found, by column, into the matrix and leaves the columns that were not run as they are."""
     for (peer, era, transport), results in found.items():
         old = cells(matrix, (peer, era, transport))
         column = {name: cell(old.get(name), *result) for name, result in results.items()}
         matrix.setdefault(peer, {}).setdefault(era, {})[transport] = column
-    lines = [HEAD]
+    lines = [head]
     for peer, eras in matrix.items():
         for era, transports in eras.items():
             for transport, column in transports.items():

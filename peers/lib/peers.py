@@ -2,10 +2,9 @@
 
 import json
 import re
-import shutil
 import sys
 
-from install import HERE, node, npm, venv
+from install import HERE, node, npm, program, venv
 
 ERAS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 
@@ -18,13 +17,7 @@ class NodePeer:
         return json.loads((HERE / self.name / "package.json").read_text())["dependencies"][self.package]
 
     def install(self, peers_dir):
-        folder = npm(self.name, peers_dir)
-        # Node looks for packages beside the file that imports them, so the drivers are run from beside the packages.
-        for part in ("lib", self.name):
-            (peers_dir / part).mkdir(exist_ok=True)
-            for source in (HERE / part).glob("*.mjs"):
-                shutil.copy(source, peers_dir / part)
-        return [node(peers_dir), str(folder / "driver.mjs")], {}
+        return program(self.name, peers_dir, "driver.mjs"), {}
 
 
 class PythonPeer:

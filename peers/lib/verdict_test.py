@@ -28,6 +28,9 @@ class Expectations(unittest.TestCase):
             ({"$match": "^x"}, "yx", False),
             ({"$type": "number"}, True, False),
             ({"$bytes": 3}, "\u2028", True),
+            ({"$says": "x"}, "x", True),
+            ({"$says": "x"}, {"msg": "x", "extra": None}, True),
+            ({"$says": "x"}, {"msg": "y"}, False),
             ({"$has": [{"n": 2}]}, [{"n": 1}, {"n": 2, "m": 3}], True),
             ({"$has": [{"n": 4}]}, [{"n": 1}], False),
             ({"$names": ["a"]}, [{"name": "a"}, {"name": "a"}], False),
@@ -136,7 +139,7 @@ class Matrix(unittest.TestCase):
             path = pathlib.Path(place) / "matrix.toml"
             old = {"p": {"e": {"t": {"a": "blank: by hand", "gone": "pass"}, "other": {"z": "pass"}}}}
             found = {("p", "e", "t"): {"a": ("fail", "x"), "b": ("fail", "y"), "c": ("blank", "no verb"), "d": ("pass", "")}}
-            matrix.write(path, old, found)
+            matrix.write(path, old, found, matrix.SERVERS)
             want = {"a": "blank: by hand", "b": "pass", "c": "blank: no verb", "d": "pass"}
             self.assertEqual(matrix.load(path), {"p": {"e": {"t": want, "other": {"z": "pass"}}}})
 

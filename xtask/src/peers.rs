@@ -1,4 +1,5 @@
-//! `cargo xtask peers`: clients of other makers against the binary. Owns building and the verdict; `peers/` owns the clients.
+//! `cargo xtask peers`: clients of other makers against the binary, and our client against their servers. Owns building and the
+//! verdict; `peers/` owns the peers.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ const BUILD: Duration = Duration::from_secs(1800);
 const RUN: Duration = Duration::from_secs(1800);
 const CHECK: Duration = Duration::from_secs(60);
 
-/// Builds the binary and drives every peer against it. Arguments go to `peers/run.py`.
+/// Builds both sides and drives every peer against them. Arguments go to `peers/run.py`.
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     let root = tree::root();
     let script = root.join("peers/run.py");
@@ -53,15 +54,21 @@ fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String
         return Err(checked.complaint("checking the judge"));
     }
     let mut build = run::cargo(root);
-    build.args(["build", "--locked", "--package", "polyport-cli"]);
+    build.args("build --locked -p polyport-cli -p polyport-conformance".split(' '));
+    build.args("--bin polyport --bin peer-client".split(' '));
     let built = run::logged(&mut build, &root.join("target/ci/peers-build.log"), BUILD)?;
     if !built.ok {
-        return Err(built.complaint("building the binary"));
+        return Err(built.complaint("building both sides"));
     }
     let mut command = run::command("python3", root);
     command.args(["peers/run.py", "--bin"]);
-    command.arg(run::target(root).join("debug/polyport"));
-    command.args(["--peers-dir", ".peers", "--matrix", "peers/matrix.toml"]);
+    let built = run::target(root).join("debug");
+    command.arg(built.join("polyport")).arg("--client");
+    command.arg(built.join("peer-client"));
+    command.args(
+        "--peers-dir .peers --matrix peers/matrix.toml --servers-matrix peers/servers.toml"
+            .split(' '),
+    );
     command.args(arguments).env("PYTHONUNBUFFERED", "1");
     if let Some(path) = with_node(root)? {
         command.env("PATH", path);
