@@ -274,7 +274,8 @@ def servers(given, makers):
     if given.install_only:
         return {}
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+    # Most of their time they wait for each other.
+    with concurrent.futures.ThreadPoolExecutor(given.jobs * 2) as pool:
         found = served.run_all(pool, given.client.resolve(), makers, ways, given.peers_dir.resolve())
     outcomes = held(given, given.servers_matrix, table.SERVERS, found, not (given.maker or given.transport))
     for key, column in outcomes.items():

@@ -25,6 +25,8 @@ CHECKS = {
     "$counted": counted,
     "$type": lambda want, got: isinstance(got, TYPES[want["$type"]]) and not isinstance(got, bool),
     "$match": lambda want, got: isinstance(got, str) and re.search(want["$match"], got) is not None,
+    # A text, or an object that has it as its `msg`, as FastMCP writes log messages.
+    "$says": lambda want, got: want["$says"] == (got.get("msg") if isinstance(got, dict) else got),
     "$not": lambda want, got: got != want["$not"],
     "$some": lambda want, got: got not in (None, "", {}, []),
     "$below": lambda want, got: isinstance(got, (int, float)) and got < want["$below"],

@@ -76,4 +76,5 @@ MAKERS = [
     NodeMaker("ts1", "@modelcontextprotocol/sdk", {way: LEGACY for way in ("stdio", "http", "sse")}),
     NodeMaker("ts2", "@modelcontextprotocol/server", {"stdio": ALL, "http": ALL}, "ts2-server"),
     PythonMaker("python", "mcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
+    PythonMaker("fastmcp", "fastmcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
 ]

@@ -106,7 +106,8 @@ class Served:
     def drive(self, job, server):
         """The lines of the client, and how it ended."""
         lines = {}
-        with (self.work / f"{self.label}.stderr").open("wb") as stderr:
+        seen_by_us = (self.work / f"{self.label}.lines").open("wb")
+        with seen_by_us, (self.work / f"{self.label}.stderr").open("wb") as stderr:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
             words = [self.client, json.dumps(job)]
             process = subprocess.Popen(words, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, start_new_session=True, **pipes)
@@ -115,6 +116,7 @@ class Served:
             end, ended = time.monotonic() + COLUMN_SECONDS, None
             try:
                 while line := said.get(timeout=max(0.0, end - time.monotonic())):
+                    seen_by_us.write(line)
                     seen = json.loads(line)
                     if seen.get("need") != "restart":
                         lines[seen["step"]] = seen
