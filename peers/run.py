@@ -26,7 +26,7 @@ import matrix as table  # noqa: E402
 import served  # noqa: E402
 from cut import Cutting  # noqa: E402
 from expect import judge  # noqa: E402
-from install import CannotInstall  # noqa: E402
+from install import CannotFetch, CannotInstall  # noqa: E402
 from makers import MAKERS  # noqa: E402
 from peers import ERAS, PEERS  # noqa: E402
 from servers import HttpServer, ServerFault, kill_group  # noqa: E402
@@ -269,15 +269,24 @@ def servers(given, makers):
     """The cells of the servers of other makers, and a line for each column."""
     given.peers_dir.mkdir(parents=True, exist_ok=True)
     (given.peers_dir / "run").mkdir(exist_ok=True)
+    absent = {}
     for maker in makers:
-        maker.install(given.peers_dir.resolve())
+        try:
+            maker.install(given.peers_dir.resolve())
+        except CannotFetch as fault:
+            absent[maker.name] = str(fault)
+            print(f"{maker.name} is skipped: {fault}")
     if given.install_only:
         return {}
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
     # Most of their time they wait for each other.
     with concurrent.futures.ThreadPoolExecutor(given.jobs * 2) as pool:
-        found = served.run_all(pool, given.client.resolve(), makers, ways, given.peers_dir.resolve())
+        here = [maker for maker in makers if maker.name not in absent]
+        found = served.run_all(pool, given.client.resolve(), here, ways, given.peers_dir.resolve())
     outcomes = held(given, given.servers_matrix, table.SERVERS, found, not (given.maker or given.transport))
+    for (name, _, _), column in outcomes.items():
+        if name in absent:
+            column.update({feature: ("skipped", absent[name]) for feature in column})
     for key, column in outcomes.items():
         count = tally(cell[0] for cell in column.values())
         print(f"{' '.join(key):40}" + ", ".join(f"{number:3} {outcome}" for outcome, number in count.items()))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pathlib
 import platform
 import shutil
@@ -17,9 +18,13 @@ class CannotInstall(Exception):
     """Nothing can be run; the message says what to do."""
 
 
-def command(words, folder):
+class CannotFetch(Exception):
+    """One peer cannot be run here, and that is no fault of anybody's; the message says why."""
+
+
+def command(words, folder, environment=None):
     try:
-        quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "env": environment}
         done = subprocess.run(words, cwd=folder, timeout=LIMIT_SECONDS, **quiet)
     except FileNotFoundError:
         raise CannotInstall(f"`{words[0]}` is not on PATH; install it and run again") from None
@@ -71,6 +76,18 @@ def venv(name, peers_dir):
 
     installed(peers_dir / name, [HERE / name / "requirements.txt"], sys.version, build)
     return peers_dir / name / "env" / "bin" / "python"
+
+
+def cargo(name, peers_dir):
+    """The target folder of a crate that is no member of the workspace, built; cargo itself knows what has changed."""
+    target = peers_dir / name / "target"
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    try:
+        command(["cargo", "fetch", "--locked"], HERE / name, environment)
+    except CannotInstall as fault:
+        raise CannotFetch(f"its crates cannot be fetched: {str(fault).strip().splitlines()[-1]}") from None
+    command(["cargo", "build", "--quiet", "--locked", "--offline"], HERE / name, environment)
+    return target
 
 
 def node(peers_dir):

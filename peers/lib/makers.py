@@ -3,7 +3,7 @@
 import json
 import re
 
-from install import HERE, node, npm, program, venv
+from install import HERE, cargo, node, npm, program, venv
 
 LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 ALL = [*LEGACY, "2026-07-28"]
@@ -52,6 +52,18 @@ class PythonMaker(Maker):
         return [*self.words, way, *([] if port is None else [str(port)])], {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
+class RustMaker(Maker):
+    def version(self):
+        pins = (HERE / self.folder / "Cargo.toml").read_text()
+        return re.search(rf'^{self.package} = .*"=([^"]+)"', pins, re.MULTILINE).group(1)
+
+    def install(self, peers_dir):
+        self.words = [str(cargo(self.folder, peers_dir) / "debug" / f"peer-{self.name}")]
+
+    def command(self, way, port):
+        return [*self.words, way, *([] if port is None else [str(port)])], {}
+
+
 class Everything(NodeMaker):
     """The reference server that has everything."""
 
@@ -77,4 +89,5 @@ MAKERS = [
     NodeMaker("ts2", "@modelcontextprotocol/server", {"stdio": ALL, "http": ALL}, "ts2-server"),
     PythonMaker("python", "mcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
     PythonMaker("fastmcp", "fastmcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
+    RustMaker("rmcp", "rmcp", {"stdio": ALL, "http": ALL}),
 ]
