@@ -172,3 +172,28 @@ async fn lists_are_read_to_their_last_page() {
         assert!(matches!(raw, Err(ClientError::Refused(e)) if e.code == -32602));
     }
 }
+
+#[tokio::test]
+async fn what_belongs_to_no_answer_is_heard_in_both_eras() {
+    for (speaks, revision) in eras() {
+        let server = Server::new("talks", "1").tool("talk", "Logs.", |cx, (): ()| async move {
+            cx.info("here");
+            Ok("")
+        });
+        let client = Connect::service(server.into_service()).speaks(speaks);
+        let client = client.connect().await.unwrap();
+        let mut params = r#"{"name":"talk"}"#;
+        if revision.profile().era == Era::Legacy {
+            let level = client.request_raw("logging/setLevel", r#"{"level":"info"}"#, None);
+            level.await.unwrap();
+        } else {
+            params = r#"{"name":"talk","_meta":{"io.modelcontextprotocol/logLevel":"info"}}"#;
+        }
+        client
+            .request_raw("tools/call", params, None)
+            .await
+            .unwrap();
+        let told = client.notification().await.unwrap();
+        assert!(told.as_str().contains("\"here\""), "{revision}: {told:?}");
+    }
+}

@@ -121,18 +121,16 @@ impl Inbox {
             && let ProgressToken::Number(token) = progress.progress_token
             && let Some(waiting) = state.waiting.get_mut(&RequestId::Number(token))
             // A token that somebody else has chosen may be the number of a request.
-            && waiting.tells
+            && let Some(hears) = waiting.progress.clone()
         {
             waiting.heard = Instant::now();
-            if let Some(hears) = waiting.progress.clone() {
-                drop(state);
-                if catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err() {
-                    tracing::error!(
-                        "the function that hears of progress has panicked; the call goes on"
-                    );
-                }
-                return;
+            drop(state);
+            if catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err() {
+                tracing::error!(
+                    "the function that hears of progress has panicked; the call goes on"
+                );
             }
+            return;
         }
         state.noted.push(message.frame());
         drop(state);

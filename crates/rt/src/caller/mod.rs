@@ -102,8 +102,6 @@ struct State {
 struct Waiting {
     sender: oneshot::Sender<Result<Raw, CallError>>,
     progress: Option<OnProgress>,
-    /// Its progress was asked for.
-    tells: bool,
     /// When something of it came last.
     heard: Instant,
 }
@@ -339,10 +337,11 @@ impl Caller {
             if state.carrier.is_none() {
                 return Err(CallError::Closed);
             }
+            // Asked for only to know that something comes, it is for nobody.
+            let unheard = || wait.idle.map(|_| Arc::new(|_| {}) as OnProgress);
             let waiting = Waiting {
                 sender,
-                progress: wait.progress.clone(),
-                tells: wait.progress.is_some() || wait.idle.is_some(),
+                progress: wait.progress.clone().or_else(unheard),
                 heard: begun,
             };
             state.waiting.insert(id.clone(), waiting);
