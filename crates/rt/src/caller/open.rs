@@ -158,14 +158,13 @@ impl Caller {
         }
         self.shared.lock().asking.set_revision(legacy);
         match self.initialize(ours, patience.handshake).await {
-            // It was only slow, and has answered the question before.
-            Err(CallError::Refused(error)) => match timeout(patience.probe, probing).await {
-                Ok(answer) => {
-                    let opened = self.go_on(answer, ours, patience).await?;
-                    opened.ok_or(CallError::Refused(error))
+            // It was only slow, and has answered the question before; some then name that revision in the handshake, too.
+            Err(error @ (CallError::Refused(_) | CallError::NoCommonRevision(_))) => {
+                match timeout(patience.probe, probing).await {
+                    Ok(answer) => self.go_on(answer, ours, patience).await?.ok_or(error),
+                    Err(_) => Err(error),
                 }
-                Err(_) => Err(CallError::Refused(error)),
-            },
+            }
             other => other,
         }
     }

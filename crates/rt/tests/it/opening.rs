@@ -116,6 +116,10 @@ async fn the_era_is_found_out() {
         "server/discover" => Does::Late(4, discovered(&["2026-07-28"])),
         _ => Does::Answers(refused(-32022)),
     };
+    let slow_and_stubborn: Script = |method| match method {
+        "server/discover" => Does::Late(4, discovered(&["2026-07-28"])),
+        _ => Does::Answers(initialized("2026-07-28")),
+    };
     let slow_both: Script = |method| match method {
         "server/discover" => Does::Late(4, discovered(&["2026-07-28", "2025-11-25"])),
         "initialize" => Does::Answers(initialized("2025-11-25")),
@@ -130,6 +134,12 @@ async fn the_era_is_found_out() {
         (
             "slow",
             slow,
+            Revision::V2026_07_28,
+            "server/discover initialize",
+        ),
+        (
+            "slow, and names the modern era in the handshake",
+            slow_and_stubborn,
             Revision::V2026_07_28,
             "server/discover initialize",
         ),
