@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::handler::server::tool::InputResponses;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult};
+use rmcp::service::SubscriptionSink;
 use rmcp::{ErrorData, Json, schemars, tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -280,7 +281,7 @@ impl Demo {
     ) -> Answer<CallToolResult> {
         self.shared.is_open.store(open, Ordering::Relaxed);
         if is_modern(&context) {
-            for sink in self.listening() {
+            for sink in self.listening().await {
                 // Who listens to something else hears nothing of it.
                 let _ = sink.notify_tool_list_changed().await;
             }
@@ -303,7 +304,7 @@ impl Demo {
             .expect("nobody panics under it")
             .contains(uri);
         if is_modern(&context) {
-            for sink in self.listening() {
+            for sink in self.listening().await {
                 let _ = sink.notify_resource_updated(uri).await;
             }
         } else if is_subscribed {
@@ -323,11 +324,20 @@ impl Demo {
         std::process::exit(3)
     }
 
-    fn listening(&self) -> Vec<rmcp::service::SubscriptionSink> {
-        self.shared
-            .listening
-            .lock()
-            .expect("nobody panics under it")
-            .clone()
+    /// Who listens. The SDK tells a client that its stream is open before it calls `listen`: a moment is left for that.
+    async fn listening(&self) -> Vec<SubscriptionSink> {
+        for _ in 0..20 {
+            let all = self
+                .shared
+                .listening
+                .lock()
+                .expect("nobody panics under it")
+                .clone();
+            if !all.is_empty() {
+                return all;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Vec::new()
     }
 }

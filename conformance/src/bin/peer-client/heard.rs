@@ -1,7 +1,6 @@
 //! What a server says besides answers: notifications, progress and questions, in the order in which they come, and what is answered.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use polyport::Raw;
 use polyport::client::Connect;
@@ -9,14 +8,10 @@ use polyport::model::{CreateMessageResult, ElicitResult, Root, RpcError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::sleep;
-
-/// How often it is looked whether something has come.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// What came since the step began.
 #[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Noted>>);
+pub(crate) struct Notes(Arc<Mutex<Noted>>);
 
 #[derive(Default)]
 struct Noted {
@@ -24,7 +19,7 @@ struct Noted {
     answers: Value,
 }
 
-impl Heard {
+impl Notes {
     fn lock(&self) -> MutexGuard<'_, Noted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,13 +52,6 @@ impl Heard {
         let noted = self.lock();
         let those = noted.events.iter().filter(|event| event["ask"].is_string());
         those.cloned().collect()
-    }
-
-    /// Waits until that many messages of the method have come; the end of the step bounds it.
-    pub(crate) async fn reach(&self, method: &str, count: usize) {
-        while self.of(method).len() < count {
-            sleep(LOOK).await;
-        }
     }
 
     pub(crate) fn notification(&self, message: &Raw) {

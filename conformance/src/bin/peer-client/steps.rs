@@ -4,21 +4,17 @@ use std::io::{self, BufRead as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use polyport::client::{Client, Connect, Target};
-use polyport::model::{
-    CallTool, Complete, GetPrompt, Method, SubscribeResource, UnsubscribeResource,
-};
+use polyport::client::{Change, Client, Connect, Heard, Target, Wanted};
+use polyport::model::{CallTool, Complete, GetPrompt, Method};
 use polyport::{ClientError, Command, Era, Patience, Raw, Revision, Revisions, Wait};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::heard::Heard;
+use super::heard::Notes;
 use super::{Fault, Job, Seen, told};
 
-const LISTEN: &str = "subscriptions/listen";
-const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const UPDATED: &str = "notifications/resources/updated";
 const LOGGED: &str = "notifications/message";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -30,7 +26,7 @@ const AFTER: Duration = Duration::from_millis(50);
 /// The other side of a conversation.
 pub(crate) struct Peer {
     job: Job,
-    heard: Heard,
+    heard: Notes,
     client: Option<Arc<Client>>,
     /// Takes the notifications.
     listening: Option<JoinHandle<()>>,
@@ -40,7 +36,7 @@ impl Peer {
     pub(crate) fn new(job: Job) -> Self {
         Self {
             job,
-            heard: Heard::default(),
+            heard: Notes::default(),
             client: None,
             listening: None,
         }
@@ -75,8 +71,16 @@ impl Peer {
             }
             "cancel" => self.cancel(step).await,
             "many" => self.many(step).await,
-            "subscribe" => self.subscribe(step).await,
-            "changes" => self.changes(step).await,
+            "subscribe" | "changes" => {
+                // They take the notifications themselves.
+                self.deafen().await;
+                let seen = match text(&step["do"]) {
+                    "subscribe" => self.subscribe(step).await,
+                    _ => self.changes(step).await,
+                };
+                self.listen();
+                seen
+            }
             "restart" => self.restart(step).await,
             "gone" => self.gone(step).await,
             "close" => self.close().await,
@@ -115,12 +119,6 @@ impl Peer {
         let connect = connect.speaks(self.speaks()?).patience(patience);
         let connect = connect.named("polyport-peer", "1.0.0");
         let client = Arc::new(self.heard.answering(connect).connect().await?);
-        let (theirs, heard) = (client.clone(), self.heard.clone());
-        self.listening = Some(tokio::spawn(async move {
-            while let Some(note) = theirs.notification().await {
-                heard.notification(&note);
-            }
-        }));
         let opened = client.opened();
         let got = json!({
             "revision": opened.revision.name(),
@@ -129,7 +127,30 @@ impl Peer {
             "instructions": opened.instructions,
         });
         self.client = Some(client);
+        self.listen();
         Ok(got)
+    }
+
+    /// Takes the notifications from now on.
+    fn listen(&mut self) {
+        let Some(client) = self.client.clone() else {
+            return;
+        };
+        let heard = self.heard.clone();
+        self.listening = Some(tokio::spawn(async move {
+            while let Some(note) = client.notification().await {
+                heard.notification(&note);
+            }
+        }));
+    }
+
+    /// Takes them no longer.
+    async fn deafen(&mut self) {
+        if let Some(listening) = self.listening.take() {
+            listening.abort();
+            // Aborted, that is how it ends.
+            let _ = listening.await;
+        }
     }
 
     fn speaks(&self) -> Result<Revisions, Fault> {
@@ -216,7 +237,7 @@ impl Peer {
         let params = json!({"name": step["tool"], "arguments": arguments(step)});
         let running = self.ask::<CallTool>(&params);
         let wait = Duration::from_millis(step["after_ms"].as_u64().unwrap_or(200));
-        if let Ok(early) = tokio::time::timeout(wait, running).await {
+        if let Ok(early) = timeout(wait, running).await {
             return Ok(json!({"ended": "answered", "early": early?}));
         }
         loop {
@@ -252,73 +273,58 @@ impl Peer {
 
     /// Subscribed, a call brings a notice; no longer subscribed, it brings none.
     async fn subscribe(&self, step: &Value) -> Seen {
-        let uri = json!({"uri": step["uri"]});
         let quiet = Duration::from_millis(step["quiet_ms"].as_u64().unwrap_or(200));
-        let listening = if self.is_modern()? {
-            Some(
-                self.listen(&json!({"resourceSubscriptions": [step["uri"]]}))
-                    .await?,
-            )
-        } else {
-            self.ask::<SubscribeResource>(&uri).await?;
-            None
+        let client = self.client()?;
+        let uri = text(&step["uri"]).to_owned();
+        let wanted = Wanted {
+            resources: vec![uri.clone()],
+            ..Wanted::default()
         };
-        for call in 1..=step["times"].as_u64().unwrap_or(1) {
+        let mut changes = client.changes(wanted).await?;
+        if !changes.told().resources.contains(&uri) {
+            return Err(Fault::Other("the server does not tell of it".to_owned()));
+        }
+        let mut during = Vec::new();
+        for _ in 0..step["times"].as_u64().unwrap_or(1) {
             self.call(&step["then"]).await?;
-            let call = usize::try_from(call).unwrap_or_default();
-            self.heard.reach(UPDATED, call).await;
+            during.extend(updated(changes.next().await?));
         }
-        sleep(quiet).await;
-        let during = self.heard.of(UPDATED);
-        match listening {
-            Some(mut listening) => listening.shutdown().await,
-            None => drop(self.ask::<UnsubscribeResource>(&uri).await?),
+        while let Ok(Some(heard)) = timeout(quiet, changes.next()).await.unwrap_or(Ok(None)) {
+            during.extend(updated(Some(heard)));
         }
-        self.heard.begin(step);
+        changes.end().await?;
         self.call(&step["then"]).await?;
-        sleep(quiet).await;
-        Ok(json!({"during": during, "after": self.heard.of(UPDATED)}))
+        let mut after = Vec::new();
+        while let Ok(Some(note)) = timeout(quiet, client.notification()).await {
+            if note.as_str().contains(UPDATED) {
+                after.push(note);
+            }
+        }
+        Ok(json!({"during": during, "after": after}))
     }
 
     /// Each call changes a list: a notice, and then the list is another.
     async fn changes(&self, step: &Value) -> Seen {
         let what = text(&step["what"]);
-        let method = format!("notifications/{what}/list_changed");
-        let listening = if self.is_modern()? {
-            let member = format!("{what}ListChanged");
-            Some(self.listen(&json!({member: true})).await?)
-        } else {
-            None
+        let wanted = Wanted {
+            lists: true,
+            ..Wanted::default()
         };
+        let mut changes = self.client()?.changes(wanted).await?;
         let mut lists = Vec::new();
         for made in step["calls"].as_array().into_iter().flatten() {
             self.call(made).await?;
-            self.heard.reach(&method, lists.len() + 1).await;
+            loop {
+                match changes.next().await? {
+                    Some(heard) if heard.change == Change::Tools => break,
+                    Some(_) => {}
+                    None => return Err(Fault::Other("the server tells no more".to_owned())),
+                }
+            }
             lists.push(self.list(what).await?["items"].take());
         }
-        drop(listening);
+        changes.end().await?;
         Ok(json!({"lists": lists}))
-    }
-
-    /// Opens a stream of notices, and waits until the server says that it is open.
-    async fn listen(&self, filter: &Value) -> Result<JoinSet<()>, Fault> {
-        let (client, heard) = (self.client()?.clone(), self.heard.clone());
-        let params = json!({"notifications": filter}).to_string();
-        let mut listening = JoinSet::new();
-        listening.spawn(async move {
-            let ended = client
-                .request_raw(LISTEN, &params, Some(Wait::default()))
-                .await;
-            let why = ended.map_or_else(|error| told(&error), |_| "ended".to_owned());
-            heard.note(json!({"method": "listening ended", "params": why}));
-        });
-        tokio::select! {
-            () = self.heard.reach(ACKNOWLEDGED, 1) => Ok(listening),
-            () = self.heard.reach("listening ended", 1) => {
-                let why = self.heard.of("listening ended");
-                Err(Fault::Other(format!("{LISTEN}: {}", text(&why[0]))))
-            }
-        }
     }
 
     /// Has the server ended and started anew by whoever started it, and then calls it.
@@ -383,6 +389,14 @@ impl Peer {
         let params = params.to_string();
         let result = self.client()?.request_raw(method, &params, wait).await?;
         Ok(serde_json::from_str(result.as_str())?)
+    }
+}
+
+/// What a change of a resource is about.
+fn updated(heard: Option<Heard>) -> Option<Value> {
+    match heard?.change {
+        Change::Updated(uri) => Some(json!({"uri": uri})),
+        _ => None,
     }
 }
 
