@@ -82,10 +82,10 @@ impl Client {
         self.request::<Complete>(params).await
     }
 
-    /// The next notification that nothing else here takes, as it came: log messages, and in the legacy era what changes. None: the
-    /// connection has ended. Not beside [`changes`](Self::changes), which takes them.
+    /// The next notification that nothing else here takes, as it came: log messages, and in the legacy era what changes. The newest that
+    /// nobody has taken are kept. None: the connection has ended. Not beside [`changes`](Self::changes), which takes them.
     pub async fn notification(&self) -> Option<Raw> {
-        let note = self.caller.notification().await;
-        note.map(Raw::trusted)
+        let note = self.caller.notification().await?;
+        Some(Raw::trusted(note.slice_ref(note.trim_ascii())))
     }
 }

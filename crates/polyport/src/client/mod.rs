@@ -298,13 +298,6 @@ impl Client {
         String::from_utf8(text).map_err(|error| ClientError::Unreadable(error.to_string()))
     }
 
-    /// The next notification that belongs to no request's progress, as it came; the newest that nobody has taken are kept. None: the
-    /// connection has ended.
-    pub async fn notification(&self) -> Option<Raw> {
-        let note = self.caller.notification().await?;
-        Some(Raw::trusted(note.slice_ref(note.trim_ascii())))
-    }
-
     /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.
     pub async fn close(self) {
         self.caller.close().await;
