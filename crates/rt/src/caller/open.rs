@@ -149,17 +149,19 @@ impl Caller {
         };
         let wait = at_most(patience.handshake);
         let mut probing = pin!(self.ask(id, message, &wait));
-        let early = match timeout(silence.unwrap_or(Duration::MAX), &mut probing).await {
-            Ok(answer) => self.go_on(answer, ours, patience).await?,
-            Err(_) => None,
-        };
-        if let Some(opened) = early {
+        let early = timeout(silence.unwrap_or(Duration::MAX), &mut probing).await;
+        let is_answered = early.is_ok();
+        if let Ok(answer) = early
+            && let Some(opened) = self.go_on(answer, ours, patience).await?
+        {
             return Ok(opened);
         }
         self.shared.lock().asking.set_revision(legacy);
         match self.initialize(ours, patience.handshake).await {
             // It was only slow, and has answered the question before; some then name that revision in the handshake, too.
-            Err(error @ (CallError::Refused(_) | CallError::NoCommonRevision(_))) => {
+            Err(error @ (CallError::Refused(_) | CallError::NoCommonRevision(_)))
+                if !is_answered =>
+            {
                 match timeout(patience.probe, probing).await {
                     Ok(answer) => self.go_on(answer, ours, patience).await?.ok_or(error),
                     Err(_) => Err(error),

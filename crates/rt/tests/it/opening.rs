@@ -170,8 +170,10 @@ async fn one_era_is_asked_for_without_a_question() {
     let (opened, said) = open(modern, |_| Does::Answers(discovered(&["2026-07-28"]))).await;
     assert!(opened.unwrap().capabilities.tools.is_some());
     assert_eq!(said.join(" "), "server/discover");
-    let (opened, _) = open(modern, |_| Does::Answers(refused(-32601))).await;
-    assert!(matches!(opened, Err(CallError::Refused(_))), "{opened:?}");
+    for speaks in [modern, legacy, Revisions::ALL] {
+        let (opened, _) = open(speaks, |_| Does::Answers(refused(-32601))).await;
+        assert!(matches!(opened, Err(CallError::Refused(_))), "{opened:?}");
+    }
 }
 
 // req: S-ERA
