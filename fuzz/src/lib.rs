@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod bus;
+pub mod challenge;
 pub mod classify;
 pub mod cursor;
 pub mod driver;
@@ -36,6 +37,7 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("headers", headers::check),
     ("classify", classify::check),
     ("uri_template", uri_template::check),
+    ("challenge", challenge::check),
     ("cursor", cursor::check),
     ("peer", peer::check),
     ("driver", driver::check),

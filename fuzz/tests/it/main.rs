@@ -38,6 +38,11 @@ fn uri_template_seeds_hold() {
 }
 
 #[test]
+fn challenge_seeds_hold() {
+    replay("challenge");
+}
+
+#[test]
 fn cursor_seeds_hold() {
     replay("cursor");
 }
