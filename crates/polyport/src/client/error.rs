@@ -64,10 +64,17 @@ impl From<CallError> for ClientError {
             CallError::SessionLost => {
                 Self::Unreadable("it forgets each session at once".to_owned())
             }
-            _ => Self::Gone {
-                status: None,
-                said: Vec::new(),
-            },
+            _ => Self::without_a_word(),
+        }
+    }
+}
+
+impl ClientError {
+    /// The connection has ended, and nothing says why.
+    pub(super) fn without_a_word() -> Self {
+        Self::Gone {
+            status: None,
+            said: Vec::new(),
         }
     }
 }

@@ -21,6 +21,7 @@ mod changes;
 mod connect;
 mod error;
 mod receiver;
+mod relay;
 mod tasks;
 
 use std::fmt;
@@ -47,6 +48,7 @@ pub use connect::Connect;
 pub use error::ClientError;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
+pub use relay::Relay;
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 
@@ -298,6 +300,16 @@ impl Client {
         String::from_utf8(text).map_err(|error| ClientError::Unreadable(error.to_string()))
     }
 
+    /// Has the connection ended?
+    pub fn is_closed(&self) -> bool {
+        self.caller.is_closed()
+    }
+
+    /// Ends the connection, as [`close`](Self::close) does, where others hold the client too.
+    pub(crate) async fn finish(&self) {
+        self.caller.finish().await;
+    }
+
     /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.
     pub async fn close(self) {
         self.caller.close().await;
@@ -310,10 +322,9 @@ impl Client {
     async fn gone(&self) -> ClientError {
         match &mut *self.server.lock().await {
             Serving::Child(child) => connect::how_it_ended(child).await,
-            _ => ClientError::Gone {
-                status: None,
-                said: Vec::new(),
-            },
+            Serving::Inside { .. } => ClientError::without_a_word(),
+            #[cfg(feature = "http-client")]
+            Serving::Elsewhere => ClientError::without_a_word(),
         }
     }
 

@@ -21,6 +21,7 @@ mod mirrored;
 mod output;
 mod parts;
 mod questions;
+mod relayed;
 mod resources;
 mod schemas;
 #[cfg(all(feature = "http-client", feature = "ws"))]

@@ -270,6 +270,16 @@ impl Caller {
 
     /// Ends the connection once what has been said is written; how long that may take, the carrier bounds.
     pub async fn close(self) {
+        self.finish().await;
+    }
+
+    /// Has the connection ended?
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().carrier.is_none()
+    }
+
+    /// The same as [`close`](Self::close) where others hold the caller, too.
+    pub async fn finish(&self) {
         let carrier = self.shared.lock().carrier.clone();
         if let Some(carrier) = carrier {
             carrier.finish().await;
