@@ -50,7 +50,11 @@ pub(crate) const ALL: &[Exit] = &[
         "the server asks a person, and nobody is there to answer",
     ),
     exit(130, "interrupted", "Ctrl-C; the server was told"),
-    exit(143, "terminated", "SIGTERM; the server was told"),
+    exit(
+        143,
+        "terminated",
+        "SIGTERM, or the end of the terminal; the server was told",
+    ),
 ];
 
 const fn exit(code: u8, name: &'static str, meaning: &'static str) -> Exit {

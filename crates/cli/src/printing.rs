@@ -2,7 +2,7 @@
 //! of that. A reader that is gone ends the program quietly.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -176,7 +176,14 @@ impl Out {
         let (written, name) = match self {
             Self::Stdout => {
                 let mut stdout = io::stdout().lock();
-                let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+                let written = if stdout.is_terminal() {
+                    // A program gets what the server sent, a terminal what it can only show (V-508).
+                    let text = String::from_utf8_lossy(bytes);
+                    stdout.write_all(ui::harmless(&text).as_bytes())
+                } else {
+                    stdout.write_all(bytes)
+                };
+                let written = written.and_then(|()| stdout.flush());
                 (written, "the result".to_owned())
             }
             Self::File(file, path) => (file.write_all(bytes), ui::path(path)),

@@ -31,7 +31,7 @@ pub(crate) fn run(
     ended
 }
 
-/// Waits for something, or for Ctrl-C or SIGTERM: then it is dropped, which tells a server that nobody waits for its answer. A second
+/// Waits for something, or for Ctrl-C, SIGTERM or the end of the terminal: then it is dropped, which tells a server that nobody waits for its answer. A second
 /// one ends the program at once.
 ///
 /// # Errors
@@ -39,10 +39,12 @@ pub(crate) fn run(
 pub(crate) async fn unless_interrupted<T>(what: impl Future<Output = T>) -> Result<T, Failure> {
     let no_signals = |error| Failure::unexpected(format!("no signals: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let mut hung_up = signal(SignalKind::hangup()).map_err(no_signals)?;
     let code = tokio::select! {
         done = what => return Ok(done),
         interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| INTERRUPTED).map_err(no_signals)?,
         _ = terminated.recv() => TERMINATED,
+        _ = hung_up.recv() => TERMINATED,
     };
     ui::clear_status();
     tokio::spawn(async move {

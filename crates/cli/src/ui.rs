@@ -29,9 +29,10 @@ pub(crate) fn is_document() -> bool {
     DOCUMENT.load(Ordering::Relaxed)
 }
 
-/// A text in which nothing moves the cursor or colours a terminal: servers write some of what is said.
+/// A text in which nothing moves the cursor, colours a terminal or turns its words round: servers write some of what is said.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    // What joins letters and signs may stay.
+    let harmful = |c: char| is_hidden(c) && !matches!(c, '\u{200c}' | '\u{200d}');
     if !text.contains(harmful) {
         return Cow::Borrowed(text);
     }
@@ -39,16 +40,18 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     text.chars().map(shown).collect()
 }
 
+/// Does a terminal do something about it instead of showing it?
+fn is_hidden(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A text in which what cannot be seen is written out: what somebody agrees to must be what they read.
 pub(crate) fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control() && c != '\n' && c != '\t'
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
     let mut shown = String::new();
     for c in text.chars() {
-        if hidden(c) {
+        if is_hidden(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);

@@ -149,7 +149,8 @@ impl Asked {
         }
         let params = json!({"name": tool.name, "arguments": arguments}).to_string();
         let wait = Wait {
-            idle: Some(IDLE),
+            // Whoever says how long waits so long.
+            idle: self.timeout.is_none().then_some(IDLE),
             total: self.timeout,
             progress: self.progress.of(&tool.name),
             logs: self.logs,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Method, Uri};
 use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::connect::Connection;
@@ -17,6 +17,8 @@ use super::target::same_origin;
 
 /// How long a server may take to take a message.
 const TAKING: Duration = Duration::from_secs(30);
+/// How long it may take to hear the last that we have to tell.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Connects the stream, and waits for the endpoint that it names.
 ///
@@ -39,6 +41,7 @@ pub(super) async fn carry(
                 inbox,
             }),
             reading: Mutex::new(Some(reads.abort_handle())),
+            notes: Mutex::default(),
         })
     })
 }
@@ -74,6 +77,8 @@ async fn read(mut reading: Reading, inbox: Inbox) {
 struct Pair {
     shared: Arc<Shared>,
     reading: Mutex<Option<AbortHandle>>,
+    /// Those who tell the server that nobody waits any more.
+    notes: Mutex<JoinSet<()>>,
 }
 
 struct Shared {
@@ -122,20 +127,42 @@ impl Carrier for Pair {
 
     fn forget(&self, _id: &RequestId, note: Option<Outgoing>) {
         if let Some(note) = note {
-            tokio::spawn(self.send(note));
+            let sending = self.send(note);
+            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+            while notes.try_join_next().is_some() {}
+            notes.spawn(async move {
+                // Courtesy only.
+                let _ = sending.await;
+            });
         }
     }
 
     fn finish(&self) -> BoxFuture<()> {
-        self.abort();
-        Box::pin(async {})
+        let mut notes = {
+            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *notes)
+        };
+        let reading = self.take_reading();
+        Box::pin(async move {
+            // The end of the stream is the end of the session.
+            let told = async { while notes.join_next().await.is_some() {} };
+            let _ = timeout(ENDING, told).await;
+            if let Some(reading) = reading {
+                reading.abort();
+            }
+        })
     }
 
     fn abort(&self) {
-        let reading = self.reading.lock();
-        let reading = reading.unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(reading) = reading {
+        if let Some(reading) = self.take_reading() {
             reading.abort();
         }
+    }
+}
+
+impl Pair {
+    fn take_reading(&self) -> Option<AbortHandle> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        reading.take()
     }
 }

@@ -11,7 +11,7 @@ use polyport_proto::http::headers::SESSION_ID;
 use polyport_proto::{Era, Revision};
 use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::connect::Connection;
@@ -38,6 +38,8 @@ struct State {
     revision: Option<Revision>,
     exchanges: HashMap<RequestId, AbortHandle>,
     listening: Option<AbortHandle>,
+    /// Those who tell the server that nobody waits any more.
+    notes: JoinSet<()>,
 }
 
 pub(super) fn carry(connection: Connection, inbox: Inbox) -> Arc<dyn Carrier> {
@@ -81,7 +83,12 @@ impl Carrier for Carried {
         let note = note.filter(|note| !note.revision.profile().disconnect_cancels);
         if let Some(note) = note {
             let sending = self.send(note);
-            tokio::spawn(timeout(TAKING, sending));
+            let mut state = self.0.lock();
+            while state.notes.try_join_next().is_some() {}
+            state.notes.spawn(async move {
+                // Courtesy only.
+                let _ = timeout(TAKING, sending).await;
+            });
         }
     }
 
@@ -92,9 +99,15 @@ impl Carrier for Carried {
     fn finish(&self) -> BoxFuture<()> {
         let ours = self.0.clone();
         ours.leave();
-        let revision = ours.lock().revision.take();
+        let (revision, mut notes) = {
+            let mut state = ours.lock();
+            (state.revision.take(), std::mem::take(&mut state.notes))
+        };
         let session = ours.way.session();
         Box::pin(async move {
+            // What is still to be told belongs to the session.
+            let told = async { while notes.join_next().await.is_some() {} };
+            let _ = timeout(ENDING, told).await;
             let (Some(session), Some(revision)) = (session, revision) else {
                 return;
             };
@@ -208,7 +221,11 @@ impl Streamable {
     ) -> Result<(), CallError> {
         let mut reading = Reading::new(response.into_body());
         while self.way.inbox.is_waited_for(id) {
-            if !reading.give(&self.way.inbox).await {
+            let goes_on = reading.give(&self.way.inbox).await;
+            if self.way.inbox.is_waited_for(id) {
+                reading.check()?;
+            }
+            if !goes_on {
                 reading = resume::again(&self.way, reading, revision).await?;
             }
         }

@@ -142,6 +142,8 @@ pub(super) struct Reading {
     pub(super) last: Option<String>,
     /// How long the server wants us to wait before we come again.
     pub(super) retry: Option<Duration>,
+    /// An event was too long to be taken.
+    lost: bool,
 }
 
 impl Reading {
@@ -151,6 +153,7 @@ impl Reading {
             events: Events::new(MAX_MESSAGE),
             last: None,
             retry: None,
+            lost: false,
         }
     }
 
@@ -163,6 +166,7 @@ impl Reading {
                         limit = MAX_MESSAGE,
                         "the server sent an event that is too long; it is left out"
                     );
+                    self.lost = true;
                     continue;
                 };
                 if let Some(id) = event.id {
@@ -177,6 +181,18 @@ impl Reading {
             }
             self.events.push(&piece(&mut self.body).await?.ok()?);
         }
+    }
+
+    /// Was an event too long to be taken? It may have been the answer.
+    ///
+    /// # Errors
+    /// It was.
+    pub(super) fn check(&self) -> Result<(), CallError> {
+        if self.lost {
+            let why = format!("it is longer than {MAX_MESSAGE} bytes");
+            return Err(CallError::Unreadable(why));
+        }
+        Ok(())
     }
 
     /// Gives the next message to the inbox; `false` at the end of the stream.

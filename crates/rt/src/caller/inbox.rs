@@ -55,6 +55,19 @@ impl Inbox {
         }
     }
 
+    /// Something has come that cannot be taken. Where one request alone waits, it was its answer.
+    pub fn fail_only(&self, error: CallError) {
+        let mut state = self.0.lock();
+        if state.waiting.len() != 1 {
+            return;
+        }
+        let waiting = state.waiting.drain().next();
+        drop(state);
+        if let Some((_, waiting)) = waiting {
+            let _ = waiting.sender.send(Err(error));
+        }
+    }
+
     /// Does somebody wait for the answer to this request?
     pub fn is_waited_for(&self, id: &RequestId) -> bool {
         self.0.lock().waiting.contains_key(id)

@@ -109,6 +109,8 @@ async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
                         limit = MAX_MESSAGE,
                         "the server sent a line that is too long; it is left out"
                     );
+                    let why = format!("it is longer than {MAX_MESSAGE} bytes");
+                    inbox.fail_only(CallError::Unreadable(why));
                 }
             }
         }

@@ -242,3 +242,56 @@ async fn v_412_what_a_server_says_beside_the_protocol_is_read_within_bounds() {
     };
     assert_eq!(status.said.len(), 300);
 }
+
+// req: S-CANCEL
+#[tokio::test]
+async fn what_nobody_waits_for_is_told_before_the_end() {
+    let slow = Duration::from_millis(5);
+    let web = Web::serve(move |asked| match asked.message()["method"].as_str() {
+        Some("tools/call") => Reply::events("", ": begun\n\n", Then::Silence),
+        Some("notifications/cancelled") => Reply::empty("202 Accepted").drip(1, slow),
+        _ => as_usual(asked).unwrap(),
+    })
+    .await;
+    let caller = legacy(&web).await;
+    let asked = caller.request("tools/call", "{}");
+    let waited = tokio::time::timeout(Duration::from_millis(100), asked).await;
+    assert!(waited.is_err());
+    caller.close().await;
+    let heard = web.heard();
+    let at = |wanted: &str| heard.iter().position(|name| name == wanted).unwrap();
+    assert!(at("notifications/cancelled") < at("DELETE"), "{heard:?}");
+}
+
+// req: S-CANCEL, S-PAIR
+#[tokio::test]
+async fn an_older_server_is_told_before_the_end() {
+    let opened_with = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}";
+    let web = Web::serve(move |asked| match asked.method.as_str() {
+        "GET" => {
+            // The answer comes well after the endpoint, so that the question is there first.
+            let text = format!(
+                "event: endpoint\ndata: /in\n\n: {}\n\ndata: {opened_with}\n\n",
+                "x".repeat(200)
+            );
+            Reply::events("", &text, Then::Silence).drip(1, Duration::from_millis(1))
+        }
+        _ if asked.path == "/in" => Reply::empty("202 Accepted"),
+        _ => Reply::empty("405 Method Not Allowed"),
+    })
+    .await;
+    let caller = opened(&web, "/sse", Revisions::of(Era::Legacy))
+        .await
+        .unwrap()
+        .0;
+    let asked = caller.request("tools/call", "{}");
+    let waited = tokio::time::timeout(Duration::from_millis(200), asked).await;
+    assert!(waited.is_err());
+    caller.close().await;
+    let heard = web.heard();
+    assert_eq!(
+        heard.last().map(String::as_str),
+        Some("notifications/cancelled"),
+        "{heard:?}"
+    );
+}
