@@ -46,9 +46,18 @@ impl Failure {
     }
 
     /// What went wrong.
-    #[cfg(test)]
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> u8 {
+        self.code
+    }
+
+    /// What can be done about it, if that is known.
+    pub(crate) fn remedy(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// What to do about it.

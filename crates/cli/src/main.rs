@@ -6,6 +6,7 @@ mod commands;
 mod completing;
 mod configured;
 mod demo;
+mod doctor;
 mod exit;
 mod failure;
 mod form;
@@ -16,6 +17,7 @@ mod logs;
 mod printing;
 mod program;
 mod progress;
+mod reach;
 mod remote;
 mod render;
 mod runtime;
@@ -59,6 +61,7 @@ enum Verb {
     Complete(commands::complete::AskCompletion),
     Watch(commands::watch::Watch),
     Ping(commands::ping::Ping),
+    Doctor(commands::doctor::Doctor),
     Completion(commands::completion::Completion),
     #[command(name = "__complete", hide = true)]
     Propose(commands::completion::Propose),
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Complete(complete) => complete.run(),
         Verb::Watch(watch) => watch.run(),
         Verb::Ping(ping) => ping.run(),
+        Verb::Doctor(doctor) => doctor.run(),
         Verb::Completion(completion) => completion.run(),
         Verb::Propose(propose) => propose.run(),
         Verb::Man(man) => man.run(),

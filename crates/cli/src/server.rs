@@ -4,20 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use polyport::client::Connect;
-use polyport::model::{CODE_RESOURCE_NOT_FOUND, Root};
+use polyport::model::CODE_RESOURCE_NOT_FOUND;
 use polyport::serde::de::DeserializeOwned;
-use polyport::{Client, ClientError, Code, Command, Era, Patience, Raw, Revisions, Server};
-use polyport_backends::files::serve::{Access, Roots};
-use polyport_backends::files::{self, Folders};
-use polyport_config::{Entry, Expanded, Found, HOSTS, Way, Word, nearest};
+use polyport::{Client, ClientError, Code, Command, Raw};
+use polyport_config::{Entry, Expanded, Found, HOSTS, Host, Way, Word, nearest};
 
 use crate::answers::Answers;
 use crate::configured::{self, Config, wrong};
-use crate::demo;
 use crate::failure::Failure;
-use crate::frames;
+use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
@@ -65,12 +62,6 @@ pub(crate) struct Words {
     timeout: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Speak {
-    Modern,
-    Legacy,
-}
-
 /// A server that has been named.
 #[derive(Debug)]
 pub(crate) struct Named {
@@ -90,19 +81,33 @@ impl Words {
     ///
     /// # Errors
     /// No server is named, or none that there is.
-    pub(crate) fn named(mut self, verb: &str) -> Result<Named, Failure> {
-        let roots = roots(&self.roots)?;
+    pub(crate) fn named(self, verb: &str) -> Result<Named, Failure> {
+        let (aimed, manner) = self.aimed(verb)?;
+        Ok(Named {
+            connect: manner.on(aimed.reached?.connect()?)?,
+            shown: aimed.shown,
+            typed: aimed.typed,
+            rest: aimed.rest,
+            timeout: manner.timeout,
+        })
+    }
+
+    /// The same, before anything is done with the server: what it is may have failed by itself.
+    ///
+    /// # Errors
+    /// No server is named.
+    pub(crate) fn aimed(mut self, verb: &str) -> Result<(Aimed, Manner), Failure> {
         let mut typed = self.typed();
         let mut words = std::mem::take(&mut self.words).into_iter();
-        let (connect, shown, rest) = if self.command.is_empty() {
+        let (reached, shown, rest) = if self.command.is_empty() {
             let word = words.next().ok_or_else(|| {
                 Failure::usage("no server is named").hint(format!(
                     "name demo, a folder, or a command: polyport {verb} -- npx -y some-server"
                 ))
             })?;
-            let connect = self.reach(&word, verb)?;
+            let reached = self.reach(&word, verb);
             typed.server.push(word.clone());
-            (connect, polyport_config::mask::text(&word), words.collect())
+            (reached, polyport_config::mask::text(&word), words.collect())
         } else {
             let command = std::mem::take(&mut self.command);
             let mut parts = command.splitn(2, |word| word == "--");
@@ -124,36 +129,25 @@ impl Words {
             let lossy = |word: &OsString| word.to_string_lossy().into_owned();
             typed.server.extend(command.iter().map(lossy));
             typed.server.push("--".to_owned());
-            (Connect::command(start), shown, rest)
+            (Ok(Reached::Command(start)), shown, rest)
         };
-        let speaks = match self.era {
-            None => Revisions::ALL,
-            Some(Speak::Modern) => Revisions::of(Era::Modern),
-            Some(Speak::Legacy) => Revisions::of(Era::Legacy),
+        let manner = Manner {
+            era: self.era,
+            roots: self.roots,
+            frames: self.frames,
+            timeout: self.timeout,
         };
-        let mut patience = Patience::default();
-        if let Some(timeout) = self.timeout {
-            patience.handshake = timeout;
-            patience.request = timeout;
-        }
-        let mut connect = connect.speaks(speaks).patience(patience);
-        if !roots.is_empty() {
-            connect = connect.roots(roots);
-        }
-        if let Some(file) = &self.frames {
-            connect = connect.tap(frames::to(file)?);
-        }
-        Ok(Named {
-            connect,
+        let aimed = Aimed {
+            reached,
             shown,
             typed,
             rest,
-            timeout: self.timeout,
-        })
+        };
+        Ok((aimed, manner))
     }
 
-    /// The way to what a word means.
-    fn reach(&self, word: &str, verb: &str) -> Result<Connect, Failure> {
+    /// What a word means.
+    fn reach(&self, word: &str, verb: &str) -> Result<Reached, Failure> {
         match read(OsStr::new(word))? {
             Word::Demo => {
                 if Path::new("demo").is_dir() {
@@ -161,12 +155,12 @@ impl Words {
                         "note: demo is the built-in server; for the folder of that name say ./demo\n",
                     );
                 }
-                inside(Target::Demo)
+                Ok(Reached::Inside(Target::Demo))
             }
-            Word::Url(url) => self.remote(url, Vec::new()).connect(),
+            Word::Url(url) => Ok(Reached::Remote(self.remote(url, Vec::new()))),
             Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?),
             Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?),
-            Word::Folder(path) => inside(Target::folder_at(path.as_os_str())?),
+            Word::Folder(path) => Target::folder_at(path.as_os_str()).map(Reached::Inside),
             Word::Kind { kind, word } if !Path::new(&word).is_dir() => {
                 let hosts = HOSTS.iter().map(|host| host.id);
                 let hint = match (nearest(&kind, hosts), word.split_once(':')) {
@@ -178,7 +172,7 @@ impl Words {
                 let why = format!("{kind}: is no kind of server that is known");
                 Err(Failure::usage(why).hint(hint))
             }
-            Word::Kind { word, .. } => inside(Target::folder_at(OsStr::new(&word))?),
+            Word::Kind { word, .. } => Target::folder_at(OsStr::new(&word)).map(Reached::Inside),
             Word::Name(name) => {
                 if Path::new(&name).exists() && self.config.file().is_none() {
                     let target = Target::folder_at(OsStr::new(&name))?;
@@ -188,15 +182,15 @@ impl Words {
                             "note: {name} is the folder; for the server of that name say {file}:{name}\n"
                         ));
                     }
-                    return inside(target);
+                    return Ok(Reached::Inside(target));
                 }
                 self.configured(&self.config.named(&name, verb)?)
             }
         }
     }
 
-    /// The way to a server that a configuration names.
-    fn configured(&self, found: &Found) -> Result<Connect, Failure> {
+    /// The server that a configuration names.
+    fn configured(&self, found: &Found) -> Result<Reached, Failure> {
         let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
         let pairs = |pairs: Vec<(String, Expanded)>| {
             let plain = pairs.into_iter().map(|(name, value)| (name, value.text));
@@ -212,10 +206,10 @@ impl Words {
                 if let Some(folder) = start.cwd {
                     command = command.folder(folder.text);
                 }
-                Ok(Connect::command(self.told(command)))
+                Ok(Reached::Command(self.told(command)))
             }
             Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
-                Word::Url(url) => self.remote(url, pairs(remote.headers)).connect(),
+                Word::Url(url) => Ok(Reached::Remote(self.remote(url, pairs(remote.headers)))),
                 _ => Err(Failure::usage(format!(
                     "{}:{}: {}.url is no address",
                     found.file.display(),
@@ -224,6 +218,14 @@ impl Words {
                 ))
                 .hint("write it as in https://mcp.example.com/mcp")),
             },
+        }
+    }
+
+    /// The host that the first word names, and the server of it.
+    pub(crate) fn of_host(&self) -> Option<(&'static Host, String)> {
+        match Word::read(OsStr::new(self.words.first()?)) {
+            Ok(Word::Host { host, name }) => Some((host, name)),
+            _ => None,
         }
     }
 
@@ -296,11 +298,7 @@ impl Named {
     /// # Errors
     /// There is a word too many.
     pub(crate) fn nothing_more(&self) -> Result<(), Failure> {
-        match self.rest.first() {
-            Some(word) => Err(Failure::usage(format!("{word:?} is one word too many"))
-                .hint("a command stands after --")),
-            None => Ok(()),
-        }
+        nothing_more(&self.rest)
     }
 
     /// The same with somebody who answers its questions.
@@ -320,43 +318,16 @@ impl Named {
     }
 }
 
-/// What of ours is meant: the built-in server, or a folder.
-fn inside(target: Target) -> Result<Connect, Failure> {
-    let server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
-    let server = match target {
-        Target::Demo => demo::extend(server).instructions(demo::INSTRUCTIONS),
-        Target::Folder { named, .. } => {
-            let opened = Folders::open([named.as_path()])
-                .map_err(|error| Failure::usage(format!("{}: {error}", ui::path(&named))))?;
-            let server = files::serve::extend(server, opened, Access::Read, Roots::Legacy);
-            server.instructions(Access::Read.instructions())
-        }
-    };
-    Ok(Connect::service(server.into_service()))
-}
-
-/// Folders as a server is told of them.
-fn roots(folders: &[PathBuf]) -> Result<Vec<Root>, Failure> {
-    let root = |folder: &PathBuf| {
-        let found = std::fs::canonicalize(folder).and_then(|path| {
-            if path.is_dir() {
-                Ok(path)
-            } else {
-                Err(std::io::ErrorKind::NotADirectory.into())
-            }
-        });
-        let path = found
-            .map_err(|error| Failure::usage(format!("--root {}: {error}", ui::path(folder))))?;
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        Ok(Root {
-            uri: files::uri::from_path(&path),
-            name,
-            ..Root::default()
-        })
-    };
-    folders.iter().map(root).collect()
+/// There are no words.
+///
+/// # Errors
+/// There is one too many.
+pub(crate) fn nothing_more(rest: &[String]) -> Result<(), Failure> {
+    match rest.first() {
+        Some(word) => Err(Failure::usage(format!("{word:?} is one word too many"))
+            .hint("a command stands after --")),
+        None => Ok(()),
+    }
 }
 
 /// A result in the types of the specification.

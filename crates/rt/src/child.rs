@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -91,6 +91,21 @@ impl Command {
     /// The program, as it was named.
     pub fn program(&self) -> &OsStr {
         &self.program
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &[OsString] {
+        &self.arguments
+    }
+
+    /// What its environment has besides; of one that stands twice the last one counts.
+    pub fn variables(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
+    /// The folder that was said it works in.
+    pub fn works_in(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Starts it.

@@ -4,6 +4,7 @@ pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod completion;
 pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod install;
 pub(crate) mod ls;

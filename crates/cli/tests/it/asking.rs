@@ -312,6 +312,7 @@ fn a_reader_that_is_gone_is_no_failure() {
         &["prompt", "demo", "greet", "name=Ada"],
         &["complete", "demo", "review", "language", ""],
         &["ping", "demo"],
+        &["doctor", "demo"],
         &["help", "args"],
         &["completion", "bash"],
         &["man"],

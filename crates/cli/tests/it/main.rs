@@ -12,6 +12,7 @@ mod asking;
 mod completion;
 mod configured;
 mod demo;
+mod doctoring;
 mod ends;
 mod folder;
 mod installing;

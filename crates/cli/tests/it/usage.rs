@@ -34,6 +34,7 @@ fn the_whole_help() {
         &["complete", "--help"],
         &["watch", "--help"],
         &["ping", "--help"],
+        &["doctor", "--help"],
         &["completion", "--help"],
         &["man", "--help"],
         &["help", "--help"],
@@ -64,6 +65,7 @@ fn help_fits_a_screen() {
         &["complete", "--help"],
         &["watch", "--help"],
         &["ping", "--help"],
+        &["doctor", "--help"],
     ] {
         let output = Place::new().command(words).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();

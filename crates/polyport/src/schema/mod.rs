@@ -133,6 +133,15 @@ impl Validator {
     }
 }
 
+/// Are the arguments that an input schema marks with `x-mcp-header` marked so that a client can mirror them? One that is not makes its
+/// tool unusable over HTTP (2026-07-28, basic/transports/streamable-http, Custom Headers).
+///
+/// # Errors
+/// What is wrong with the first such mark.
+pub fn check_marks(input_schema: &Value) -> Result<(), String> {
+    mirrored::header_params(input_schema).map(drop)
+}
+
 impl fmt::Debug for Validator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Validator")

@@ -1,0 +1,60 @@
+//! `polyport doctor`: what is wrong with a server, and what to do about it. The checks themselves are in `doctor`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::doctor::{self, Report};
+use crate::failure::Failure;
+use crate::printing::Document;
+use crate::runtime::{self, unless_interrupted};
+use crate::server::{self, Words};
+use crate::ui;
+
+/// Find out what is wrong with a server
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "polyport doctor [OPTIONS] SERVER\n       polyport doctor [OPTIONS] -- COMMAND...",
+    after_help = "\
+Checks stand in their order, each with what to do where it fails; what needs one that failed is skipped.
+A warning is no failure. The exit code is that of the first failure (polyport help exit-codes).
+No tool is called. Of a host's server it says where that host keeps its logs.
+
+Examples:
+  polyport doctor -- npx -y @modelcontextprotocol/server-everything
+  polyport doctor https://mcp.example.com/mcp --header \"Authorization: Bearer $TOKEN\"
+  polyport doctor claude-desktop:github"
+)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    server: Words,
+    #[command(flatten)]
+    document: Document,
+}
+
+impl Doctor {
+    /// Looks at the server.
+    ///
+    /// # Errors
+    /// The command line is wrong; with `--json`, a check fails.
+    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+        let is_document = self.document.is_wanted()?;
+        let host = self.server.of_host();
+        let (aimed, manner) = self.server.aimed("doctor")?;
+        server::nothing_more(&aimed.rest)?;
+        let shown = aimed.shown.clone();
+        let ended = runtime::run(async move {
+            let mut report = Report::new(!is_document);
+            unless_interrupted(doctor::examine(&mut report, aimed, &manner, host)).await??;
+            if is_document {
+                self.document.print(&report.document()).await?;
+            }
+            match report.failure() {
+                None => Ok(ExitCode::SUCCESS),
+                Some(failure) if ui::is_document() => Err(failure),
+                Some(failure) => Ok(ExitCode::from(failure.exit())),
+            }
+        });
+        ended.map_err(|failure| failure.at(&shown))
+    }
+}

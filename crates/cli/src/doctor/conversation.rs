@@ -1,0 +1,187 @@
+//! Checks of what is said once a server answers: its revision, its lists against what it declares, and how long an answer takes.
+
+use std::time::{Duration, Instant};
+
+use polyport::client::List;
+use polyport::{Client, ClientError, Code, Era, Raw, Revision};
+use serde_json::Value;
+
+use super::report::{Check, Report};
+use super::{failed, lint};
+use crate::failure::Failure;
+use crate::ui;
+
+/// How long all lists may take together, as often as they go on.
+const LISTS: Duration = Duration::from_secs(120);
+/// How long is waited for a list that was not declared.
+const UNDECLARED: Duration = Duration::from_secs(2);
+/// Round trips.
+const PINGS: usize = 3;
+/// A round trip that takes longer is felt.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Looks at a server that answers. Do messages travel with headers?
+///
+/// # Errors
+/// Nobody reads.
+pub(super) async fn examine(
+    report: &mut Report,
+    client: &Client,
+    has_headers: bool,
+) -> Result<(), Failure> {
+    revision(report, client)?;
+    let listed = tokio::time::timeout(LISTS, lists(report, client)).await;
+    let Ok(tools) = listed else {
+        let detail = format!("not done after {} s", LISTS.as_secs());
+        let check = Check::fail(7, "lists", "lists answer", detail);
+        return report.add(check.remedy("end the pages: the last one has no nextCursor"));
+    };
+    let Some(tools) = tools? else {
+        return Ok(());
+    };
+    ping(report, client).await?;
+    lint::examine(report, &tools, client.opened().revision, has_headers)
+}
+
+fn revision(report: &mut Report, client: &Client) -> Result<(), Failure> {
+    let opened = client.opened();
+    let who = opened.server.as_ref().map_or_else(
+        || "a server without a name".to_owned(),
+        |server| format!("{} {}", server.display_name(), server.version),
+    );
+    let spoken = opened.revision.name();
+    report.add(match opened.revision.profile().era {
+        Era::Modern => Check::ok("revision", format!("speaks {spoken}"), who),
+        Era::Legacy => {
+            let newest = Revision::LATEST.name();
+            let detail = format!("{who}; legacy era, the newest is {newest}");
+            Check::warn("revision", format!("speaks {spoken}"), detail)
+                .why("It works with hosts of today.")
+                .remedy("a newer SDK, when there is time for it")
+        }
+    })
+}
+
+/// Asks for all lists. Gives the tools, or nothing where a list fails.
+async fn lists(report: &mut Report, client: &Client) -> Result<Option<Vec<Raw>>, Failure> {
+    let offered = &client.opened().capabilities;
+    let (tools, resources, prompts) = (
+        offered.tools.is_some(),
+        offered.resources.is_some(),
+        offered.prompts.is_some(),
+    );
+    let mut counts = Vec::new();
+    let mut listed = Vec::new();
+    for (list, method, what, is_declared) in [
+        (List::Tools, "tools/list", "tool", tools),
+        (List::Resources, "resources/list", "resource", resources),
+        (
+            List::Templates,
+            "resources/templates/list",
+            "template",
+            resources,
+        ),
+        (List::Prompts, "prompts/list", "prompt", prompts),
+    ] {
+        if !is_declared {
+            undeclared(report, client, method, &format!("{what}s")).await?;
+            continue;
+        }
+        match client.entries(list).await {
+            Ok(entries) => {
+                counts.push(ui::count(entries.len(), what));
+                if list == List::Tools {
+                    listed = entries;
+                }
+            }
+            // Many a server has resources and has never heard of templates.
+            Err(ClientError::Refused(refused))
+                if list == List::Templates && refused.code == Code::MethodNotFound.number() =>
+            {
+                counts.push("no templates".to_owned());
+            }
+            Err(error) => {
+                let failure = failed(&error);
+                let check = Check::of("lists", format!("{method} answers"), &failure);
+                report.add(match error {
+                    ClientError::Gone { .. } | ClientError::TimedOut(_) => check,
+                    _ => check.remedy(format!("answer {method}, or do not declare {what}s")),
+                })?;
+                return Ok(None);
+            }
+        }
+    }
+    let what = "lists answer as declared";
+    report.add(if counts.is_empty() {
+        let check = Check::warn("lists", what, "it declares no tools, resources or prompts");
+        check.remedy("declare what it has in its capabilities: hosts ask for nothing else")
+    } else {
+        Check::ok("lists", what, counts.join(", "))
+    })?;
+    Ok(Some(listed))
+}
+
+/// Has it something that it does not declare?
+async fn undeclared(
+    report: &mut Report,
+    client: &Client,
+    method: &str,
+    what: &str,
+) -> Result<(), Failure> {
+    let asked = client.request_raw(method, "{}", None);
+    let Ok(Ok(answer)) = tokio::time::timeout(UNDECLARED, asked).await else {
+        return Ok(());
+    };
+    let answer: Value = answer.decode().unwrap_or_default();
+    let lists = answer.as_object().into_iter().flatten();
+    let count = lists
+        .filter_map(|(_, list)| Some(list.as_array()?.len()))
+        .sum::<usize>();
+    if count == 0 {
+        return Ok(());
+    }
+    let detail = format!("{method} has {count}, and its capabilities say nothing of {what}");
+    let check = Check::warn("undeclared", "what it has is declared", detail);
+    report.add(
+        check
+            .why("Hosts do not ask for what is not declared.")
+            .remedy(format!("declare {what}")),
+    )
+}
+
+async fn ping(report: &mut Report, client: &Client) -> Result<(), Failure> {
+    let mut times = Vec::new();
+    for _ in 0..PINGS {
+        let begun = Instant::now();
+        if let Err(error) = client.ping().await {
+            let check = Check::of("ping", "a ping is answered", &failed(&error));
+            return report.add(match error {
+                ClientError::Refused(_) => {
+                    check.remedy("answer ping with {}: hosts ask it whether the server is there")
+                }
+                _ => check,
+            });
+        }
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    let median = times[PINGS / 2];
+    let (what, detail) = ("a ping is answered", time(median));
+    report.add(if median > SLOW {
+        let check = Check::warn("ping", what, detail);
+        check
+            .why("Each call takes at least as long.")
+            .remedy("is the machine busy, or far away?")
+    } else {
+        Check::ok("ping", what, detail)
+    })
+}
+
+/// `12 ms`, `1.9 s`.
+pub(super) fn time(time: Duration) -> String {
+    match time.as_millis() {
+        0 => "less than 1 ms".to_owned(),
+        millis @ 1..=999 => format!("{millis} ms"),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}

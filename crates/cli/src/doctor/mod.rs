@@ -1,0 +1,104 @@
+//! Looks at a server step by step, and says what is wrong with it and what to do. `report` owns what is said, `wire` what is heard on the
+//! way, each other file one group of checks.
+
+mod address;
+mod conversation;
+mod hosts;
+mod lint;
+mod program;
+mod report;
+mod wire;
+
+use std::sync::Arc;
+
+use polyport::{Client, ClientError};
+use polyport_config::Host;
+
+use crate::failure::Failure;
+use crate::reach::{Aimed, Manner, Reached};
+use crate::server;
+
+pub(crate) use report::Report;
+use report::{Check, Step};
+use wire::Wire;
+
+/// What is asked of every server.
+const TALK: [Step; 5] = [
+    ("answer", "initialize"),
+    ("revision", "revision"),
+    ("lists", "list"),
+    ("ping", "ping"),
+    ("lint", "lint"),
+];
+
+/// Looks at a server, and at the entry of a host if one names it.
+///
+/// # Errors
+/// Nothing that a server does: an option that is wrong, or nobody reads what is said.
+pub(crate) async fn examine(
+    report: &mut Report,
+    aimed: Aimed,
+    manner: &Manner,
+    host: Option<(&'static Host, String)>,
+) -> Result<(), Failure> {
+    let named = host.as_ref().map(|(host, name)| (*host, name.as_str()));
+    if let Some((host, name)) = named {
+        hosts::entry(report, host, name)?;
+    }
+    match aimed.reached {
+        Err(failure) => {
+            report.add(Check::of("named", "the server is known", &failure))?;
+            report.plan(&[("look", "all that would be looked at")]);
+        }
+        Ok(Reached::Command(command)) => {
+            report.plan(&program::STEPS);
+            report.plan(&TALK);
+            program::examine(report, command, manner, named.is_some()).await?;
+        }
+        Ok(Reached::Remote(remote)) => {
+            report.plan(&address::STEPS);
+            report.plan(&TALK);
+            address::examine(report, remote, manner).await?;
+        }
+        Ok(inside @ Reached::Inside(_)) => {
+            report.plan(&TALK);
+            let wire = Arc::<Wire>::default();
+            match open(inside, manner, &wire).await? {
+                Err(error) => {
+                    report.add(Check::of("answer", "it answers", &failed(&error)))?;
+                }
+                Ok(client) => {
+                    report.add(Check::ok("answer", "it answers", "built in"))?;
+                    conversation::examine(report, &client, false).await?;
+                    client.close().await;
+                }
+            }
+        }
+    }
+    report.skip_the_rest()?;
+    match named {
+        Some((host, name)) => hosts::help(report, host, name),
+        None => Ok(()),
+    }
+}
+
+/// Opens the conversation; all of it is heard by `wire`.
+///
+/// # Errors
+/// Options that are wrong. That of the server is inside.
+async fn open(
+    reached: Reached,
+    manner: &Manner,
+    wire: &Arc<Wire>,
+) -> Result<Result<Client, ClientError>, Failure> {
+    let hears = Arc::clone(wire);
+    let connect = manner.heard_by(reached.connect()?, move |speaker, text| {
+        hears.hear(speaker, text);
+    })?;
+    Ok(connect.connect().await)
+}
+
+/// A client's error, with what to do about it.
+fn failed(error: &ClientError) -> Failure {
+    server::failure(error, "the server")
+}

@@ -1,0 +1,347 @@
+//! `polyport doctor`: what it says of each kind of fault, and how it ends.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{BINARY, Place, golden, said};
+use crate::web::listen;
+
+/// A report with a word for what differs from run to run and from machine to machine.
+pub(crate) fn timeless(text: &str) -> String {
+    let mut plain = String::new();
+    for line in text.lines() {
+        let marks = ["first word after ", "a ping is answered", " in "];
+        let timed = marks
+            .iter()
+            .find_map(|mark| line.split_once(mark).zip(Some(mark)));
+        match timed {
+            Some(((before, after), mark)) if after.ends_with(" ms") || after.ends_with(" s") => {
+                let blank = after.len() - after.trim_start().len();
+                writeln!(plain, "{before}{mark}{}<time>", " ".repeat(blank)).unwrap();
+            }
+            _ => writeln!(plain, "{line}").unwrap(),
+        }
+    }
+    // Some systems have programs in two places.
+    plain.replace(" /usr/bin/", " /bin/")
+}
+
+/// A server of the legacy era in `sh`, with these tools.
+fn server(tools: &Value) -> String {
+    format!(
+        r#"while read -r line; do
+id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+case "$line" in
+*server/discover*) exit 1;;
+*'"initialize"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}';;
+*tools/list*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":{tools}}}}}';;
+*'"ping"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{}}}}';;
+*'"id"'*) echo '{{"jsonrpc":"2.0","id":'$id',"error":{{"code":-32601,"message":"no"}}}}';;
+esac
+done"#
+    )
+}
+
+fn look(place: &Place, words: &[&str]) -> String {
+    let mut command = place.command(["doctor"].iter().chain(words));
+    shown(place, &mut command, words)
+}
+
+fn shown(place: &Place, command: &mut Command, words: &[&str]) -> String {
+    let line: String = words
+        .iter()
+        .map(|word| {
+            if word.contains('\n') {
+                " <server>".to_owned()
+            } else {
+                format!(" {word}")
+            }
+        })
+        .collect();
+    let output = command.output().unwrap();
+    place.plain(&format!(
+        "$ polyport doctor{line}\n{}\n",
+        timeless(&said(&output))
+    ))
+}
+
+/// Answers each request with these bytes until it is dropped with its thread.
+fn answering(answer: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.and_then(|stream| answer_one(stream, answer));
+        }
+    });
+    port
+}
+
+fn answer_one(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    // What begins with no letter is TLS, and has no end of its head.
+    while !head.ends_with(b"\r\n\r\n")
+        && head.first().is_none_or(u8::is_ascii_alphabetic)
+        && stream.read(&mut byte)? > 0
+    {
+        head.push(byte[0]);
+    }
+    let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let length = text
+        .split("content-length: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+    stream.read_exact(&mut vec![0; length])?;
+    stream.write_all(answer.as_bytes())
+}
+
+/// A port on which nothing listens.
+fn dead() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn portless(text: &str, port: u16) -> String {
+    text.replace(&port.to_string(), "<port>")
+}
+
+// req: S-DOCTOR
+#[test]
+fn faults_of_programs() {
+    let place = Place::new();
+    place.write("plain.txt", "no program\n");
+    let sound =
+        server(&json!([{"name": "a", "description": "x", "inputSchema": {"type": "object"}}]));
+    let odd = server(&json!([
+        {"name": "a b", "inputSchema": {"type": "string"}},
+        {"name": "twice", "description": "x", "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"}},
+        {"name": "twice", "description": "x", "inputSchema": {
+            "type": "object", "properties": {"p": {"type": "array", "x-mcp-header": "P"}}
+        }},
+    ]));
+    let liar = sound.replace(
+        r#""capabilities":{"tools":{}}"#,
+        r#""capabilities":{"prompts":{}}"#,
+    );
+    let shy = sound.replace(r#""capabilities":{"tools":{}}"#, r#""capabilities":{}"#);
+    let lines: &[&[&str]] = &[
+        &["demo"],
+        &["notes", "--era", "legacy"],
+        &["--", "no-such-program"],
+        &["--", "./nowhere/server"],
+        &["--", "./plain.txt"],
+        &["--cwd", "nowhere", "--", "sh"],
+        &["--cwd", "file.txt", "--", "sh"],
+        &[
+            "--",
+            "sh",
+            "-c",
+            r"printf 'Server \033[31mstarted\n'; cat >/dev/null",
+        ],
+        &["--", "sh", "-c", r"printf 'give \033[2Jme\n' >&2; exit 3"],
+        &[
+            "-e",
+            "TOKEN=",
+            "-e",
+            "KEY=<your key>",
+            "--",
+            "sh",
+            "-c",
+            "exit 1",
+        ],
+        &["-e", "TOKEN=s3cret", "--", "cat", "server.py"],
+        &[
+            "--timeout",
+            "0.4",
+            "--",
+            "sh",
+            "-c",
+            "echo listening on 3000 >&2; sleep 100",
+        ],
+        &["--", "sh", "-c", &sound],
+        &["--", "sh", "-c", &odd],
+        &["--", "sh", "-c", &liar],
+        &["--", "sh", "-c", &shy],
+    ];
+    let text: String = lines.iter().map(|words| look(&place, words)).collect();
+    assert!(
+        !text.contains('\u{1b}') && !text.contains("s3cret\n"),
+        "{text}"
+    );
+    golden("doctor-programs.txt", &text);
+}
+
+// req: S-DOCTOR
+#[test]
+fn faults_of_addresses() {
+    let place = Place::new();
+    let mut text = String::new();
+    let port = dead();
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    text += &portless(&look(&place, &[&url]), port);
+    for (answer, header) in [
+        (
+            "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"a\", resource_metadata=\"https://a.test/m\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            None,
+        ),
+        (
+            "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer error=\"invalid_token\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            Some("Authorization: Bearer s3cret"),
+        ),
+        (
+            "HTTP/1.1 403 Forbidden\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"files:write\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            Some("Authorization: Bearer s3cret"),
+        ),
+        (
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            None,
+        ),
+        (
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo \u{1b}[2Jbad",
+            None,
+        ),
+        ("SSH-2.0-OpenSSH_9.2\r\n", None),
+    ] {
+        let port = answering(answer);
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        let mut words = vec![url.as_str()];
+        words.extend(header.iter().flat_map(|header| ["--header", header]));
+        let one = look(&place, &words);
+        text += &portless(&one.replace("Bearer s3cret", "Bearer <token>"), port);
+    }
+    let port = answering("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    let url = format!("https://127.0.0.1:{port}/mcp");
+    text += &portless(&look(&place, &[&url]), port);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    for scheme in ["http", "https"] {
+        let url = format!("{scheme}://127.0.0.1:{port}/mcp");
+        text += &portless(&look(&place, &["--timeout", "0.4", &url]), port);
+    }
+    text += &look(&place, &["https://user:pass@example.com/mcp"]);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains("s3cret"),
+        "{text}"
+    );
+    golden("doctor-addresses.txt", &text);
+}
+
+// req: S-DOCTOR
+#[test]
+fn transports_are_told_apart() {
+    let place = Place::new();
+    let (mut program, host, _) = listen(&place, &["demo", "--listen", "0"]);
+    let (name, port) = host.split_once(':').unwrap();
+    for (url, code, want) in [
+        (
+            format!("http://{name}:{port}/mcp"),
+            0,
+            "transport is current             Streamable HTTP",
+        ),
+        (
+            format!("http://{name}:{port}/sse"),
+            0,
+            "HTTP with SSE, which is deprecated",
+        ),
+        (
+            format!("ws://{name}:{port}/mcp"),
+            0,
+            "transport is current             WebSocket",
+        ),
+        (
+            format!("http://{name}:{port}/nowhere"),
+            6,
+            "Fix: a server answers at http://",
+        ),
+    ] {
+        let output = place.command(["doctor", &url]).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{url}: {said}");
+        assert!(said.contains(want), "{url}: {said}");
+    }
+    program.signal(Signal::TERM);
+    assert_eq!(program.end().1, Some(0));
+}
+
+// req: S-DOCTOR
+#[test]
+fn one_document_says_the_same() {
+    let place = Place::new();
+    let port = dead().to_string();
+    for (words, code, failed) in [
+        (&["demo"][..], 0, None),
+        (&["--", "no-such-program"], 4, Some("program")),
+        (
+            &["--", "sh", "-c", "echo junk; cat >/dev/null"],
+            6,
+            Some("stdout"),
+        ),
+        (&[&format!(":{port}")], 4, Some("port")),
+        (&["nothing"], 2, Some("named")),
+    ] {
+        let output = place
+            .command(["doctor", "--json"].iter().chain(words))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["ok"], failed.is_none(), "{document}");
+        let checks = document["checks"].as_array().unwrap();
+        for check in checks {
+            let names: Vec<&String> = check.as_object().unwrap().keys().collect();
+            let want = ["detail", "id", "remedy", "status", "what"];
+            assert!(names.len() == want.len() && want.iter().all(|w| names.iter().any(|n| n == w)));
+        }
+        let first = checks.iter().find(|check| check["status"] == "fail");
+        assert_eq!(first.map(|check| check["id"].as_str().unwrap()), failed);
+        let after = checks
+            .iter()
+            .skip_while(|check| check["status"] != "fail")
+            .skip(1);
+        assert!(
+            after.clone().all(|check| check["status"] == "skip"),
+            "{document}"
+        );
+        if let Some(first) = first {
+            assert!(first["remedy"].is_string(), "{first}");
+            let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+            assert_eq!(error["error"]["hint"], first["remedy"]);
+        } else {
+            assert!(output.stderr.is_empty());
+        }
+    }
+}
+
+// req: D-26
+#[test]
+fn d_26_a_hosts_server_is_run_as_it_runs_it() {
+    let place = Place::new();
+    let entry =
+        |script: &str| json!({"command": "sh", "args": ["-c", script], "env": {"WHO": "Ada"}});
+    let servers = json!({"mcpServers": {
+        "good": {"command": BINARY, "args": ["serve", "demo"], "env": {"EMPTY": ""}},
+        "bad": entry("echo \"$WHO in $(pwd)\" >&2; exit 1"),
+        "unset": {"command": "sh", "env": {"TOKEN": "${NOT_SET_ANYWHERE}"}},
+    }});
+    place.write("home/.cursor/mcp.json", &servers.to_string());
+    let codex = "[mcp_servers.there]\ncommand = 'sh'\nargs = ['-c', 'pwd >&2; exit 1']\ncwd = '../../other'\n\
+                 [mcp_servers.lost]\ncommand = 'sh'\ncwd = '/nowhere/at/all'\n";
+    place.write("home/.codex/config.toml", codex);
+    let lines: &[&[&str]] = &[
+        &["cursor:good"],
+        &["cursor:bad"],
+        &["cursor:unset"],
+        &["cursor:none"],
+        &["codex:there"],
+        &["codex:lost"],
+    ];
+    let text: String = lines.iter().map(|words| look(&place, words)).collect();
+    golden("doctor-hosts.txt", &text);
+}
