@@ -85,9 +85,8 @@ pub(super) async fn examine(
             .iter()
             .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()));
     if is_proxied {
-        let detail = "the environment names one; name and port are its affair";
+        let detail = "the environment names one: it finds the name and the port";
         report.add(Check::ok("resolves.proxy", "through a proxy", detail))?;
-        report.add(Check::ok("port.proxy", "through a proxy", ""))?;
     } else {
         let Some(addresses) = resolves(report, &host, port, manner).await? else {
             return Ok(());
@@ -125,7 +124,7 @@ pub(super) async fn examine(
     let took = format!("in {}", conversation::time(begun.elapsed()));
     report.add(Check::ok("answer", "it answers", took))?;
     let is_socket = is_socket(&remote.url);
-    conversation::examine(report, &client, !is_socket).await?;
+    conversation::examine(report, &client, manner, !is_socket).await?;
     client.close().await;
     Ok(())
 }

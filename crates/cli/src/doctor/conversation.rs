@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::report::{Check, Report};
 use super::{failed, lint};
 use crate::failure::Failure;
+use crate::reach::Manner;
 use crate::ui;
 
-/// How long all lists may take together, as often as they go on.
+/// How long all lists may take together, however many pages they have; longer where one request may.
 const LISTS: Duration = Duration::from_secs(120);
 /// How long is waited for a list that was not declared.
 const UNDECLARED: Duration = Duration::from_secs(2);
@@ -27,12 +28,14 @@ const SLOW: Duration = Duration::from_secs(1);
 pub(super) async fn examine(
     report: &mut Report,
     client: &Client,
+    manner: &Manner,
     has_headers: bool,
 ) -> Result<(), Failure> {
     revision(report, client)?;
-    let listed = tokio::time::timeout(LISTS, lists(report, client)).await;
+    let most = manner.timeout.map_or(LISTS, |timeout| timeout.max(LISTS));
+    let listed = tokio::time::timeout(most, lists(report, client)).await;
     let Ok(tools) = listed else {
-        let detail = format!("not done after {} s", LISTS.as_secs());
+        let detail = format!("not done after {} s", most.as_secs());
         let check = Check::fail(7, "lists", "lists answer", detail);
         return report.add(check.remedy("end the pages: the last one has no nextCursor"));
     };
@@ -72,7 +75,7 @@ async fn lists(report: &mut Report, client: &Client) -> Result<Option<Vec<Raw>>,
     );
     let mut counts = Vec::new();
     let mut listed = Vec::new();
-    for (list, method, what, is_declared) in [
+    for (list, method, kind, is_declared) in [
         (List::Tools, "tools/list", "tool", tools),
         (List::Resources, "resources/list", "resource", resources),
         (
@@ -84,12 +87,12 @@ async fn lists(report: &mut Report, client: &Client) -> Result<Option<Vec<Raw>>,
         (List::Prompts, "prompts/list", "prompt", prompts),
     ] {
         if !is_declared {
-            undeclared(report, client, method, &format!("{what}s")).await?;
+            undeclared(report, client, method, &format!("{kind}s")).await?;
             continue;
         }
         match client.entries(list).await {
             Ok(entries) => {
-                counts.push(ui::count(entries.len(), what));
+                counts.push(ui::count(entries.len(), kind));
                 if list == List::Tools {
                     listed = entries;
                 }
@@ -101,11 +104,12 @@ async fn lists(report: &mut Report, client: &Client) -> Result<Option<Vec<Raw>>,
                 counts.push("no templates".to_owned());
             }
             Err(error) => {
-                let failure = failed(&error);
-                let check = Check::of("lists", format!("{method} answers"), &failure);
+                let what = format!("{method} answers");
                 report.add(match error {
-                    ClientError::Gone { .. } | ClientError::TimedOut(_) => check,
-                    _ => check.remedy(format!("answer {method}, or do not declare {what}s")),
+                    ClientError::Gone { .. } => ended("lists", what, &error),
+                    ClientError::TimedOut(_) => Check::of("lists", what, &failed(&error)),
+                    _ => Check::of("lists", what, &failed(&error))
+                        .remedy(format!("answer {method}, or do not declare {kind}s")),
                 })?;
                 return Ok(None);
             }
@@ -154,8 +158,10 @@ async fn ping(report: &mut Report, client: &Client) -> Result<(), Failure> {
     for _ in 0..PINGS {
         let begun = Instant::now();
         if let Err(error) = client.ping().await {
-            let check = Check::of("ping", "a ping is answered", &failed(&error));
+            let what = "a ping is answered";
+            let check = Check::of("ping", what, &failed(&error));
             return report.add(match error {
+                ClientError::Gone { .. } => ended("ping", what.to_owned(), &error),
                 ClientError::Refused(_) => {
                     check.remedy("answer ping with {}: hosts ask it whether the server is there")
                 }
@@ -175,6 +181,19 @@ async fn ping(report: &mut Report, client: &Client) -> Result<(), Failure> {
     } else {
         Check::ok("ping", what, detail)
     })
+}
+
+/// It has ended in the middle of it.
+fn ended(id: &'static str, what: String, error: &ClientError) -> Check {
+    let check = Check::fail(4, id, what, error.to_string())
+        .remedy("find out what ends it: --frames shows the message that does");
+    match error {
+        ClientError::Gone { said, .. } if !said.is_empty() => check.why(format!(
+            "It said last on stderr:\n    {}",
+            said.join("\n    ")
+        )),
+        _ => check,
+    }
 }
 
 /// `12 ms`, `1.9 s`.

@@ -69,7 +69,7 @@ pub(crate) async fn examine(
                 }
                 Ok(client) => {
                     report.add(Check::ok("answer", "it answers", "built in"))?;
-                    conversation::examine(report, &client, false).await?;
+                    conversation::examine(report, &client, manner, false).await?;
                     client.close().await;
                 }
             }

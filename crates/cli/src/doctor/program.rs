@@ -94,7 +94,7 @@ pub(super) async fn examine(
     report.add(clean())?;
     report.add(Check::ok("answer", "it answers", ""))?;
     survived(report, &wire)?;
-    conversation::examine(report, &client, false).await?;
+    conversation::examine(report, &client, manner, false).await?;
     client.close().await;
     match wire.junk() {
         Some(junk) => report.add(dirty(&junk)),

@@ -59,7 +59,7 @@ impl Wire {
                 heard.first_word.get_or_insert(after);
                 heard.lines += 1;
                 if heard.junk.is_none() && !is_message(text) {
-                    let text = String::from_utf8_lossy(text);
+                    let text = String::from_utf8_lossy(&text[..text.len().min(4 * KEPT)]);
                     let text = text.chars().take(KEPT).collect();
                     let line = heard.lines;
                     heard.junk = Some(Junk { line, text });

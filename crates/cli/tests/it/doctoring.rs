@@ -38,10 +38,10 @@ fn server(tools: &Value) -> String {
 id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
 case "$line" in
 *server/discover*) exit 1;;
-*'"initialize"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}';;
-*tools/list*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":{tools}}}}}';;
-*'"ping"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{}}}}';;
-*'"id"'*) echo '{{"jsonrpc":"2.0","id":'$id',"error":{{"code":-32601,"message":"no"}}}}';;
+*'"initialize"'*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}';;
+*tools/list*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{{"tools":{tools}}}}}';;
+*'"ping"'*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"result":{{}}}}';;
+*'"id"'*) printf '%s\n' '{{"jsonrpc":"2.0","id":'$id',"error":{{"code":-32601,"message":"no"}}}}';;
 esac
 done"#
     )
@@ -131,6 +131,12 @@ fn faults_of_programs() {
         r#""capabilities":{"prompts":{}}"#,
     );
     let shy = sound.replace(r#""capabilities":{"tools":{}}"#, r#""capabilities":{}"#);
+    let dying = sound.replace(
+        "*tools/list*)",
+        "*tools/list*) echo boom >&2; exit 7;; *never*)",
+    );
+    let poisoned = sound.replace(r#""name":"a""#, r#""name":"a\u001b[2J\u202eb""#);
+    assert!(dying != sound && poisoned != sound && liar != sound && shy != sound);
     let lines: &[&[&str]] = &[
         &["demo"],
         &["notes", "--era", "legacy"],
@@ -169,10 +175,12 @@ fn faults_of_programs() {
         &["--", "sh", "-c", &odd],
         &["--", "sh", "-c", &liar],
         &["--", "sh", "-c", &shy],
+        &["--", "sh", "-c", &dying],
+        &["--", "sh", "-c", &poisoned],
     ];
     let text: String = lines.iter().map(|words| look(&place, words)).collect();
     assert!(
-        !text.contains('\u{1b}') && !text.contains("s3cret\n"),
+        !text.contains('\u{1b}') && text.matches("s3cret").count() == 1,
         "{text}"
     );
     golden("doctor-programs.txt", &text);
