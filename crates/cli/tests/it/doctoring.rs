@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
+use polyport::Revision;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -70,19 +71,19 @@ fn shown(place: &Place, command: &mut Command, words: &[&str]) -> String {
     ))
 }
 
-/// Answers each request with these bytes until it is dropped with its thread.
-fn answering(answer: &'static str) -> u16 {
+/// Answers each request as its body wants, for as long as the test runs.
+fn answering(answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let _ = stream.and_then(|stream| answer_one(stream, answer));
+            let _ = stream.and_then(|stream| answer_one(stream, &answer));
         }
     });
     port
 }
 
-fn answer_one(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
+fn answer_one(mut stream: TcpStream, answer: impl Fn(&[u8]) -> String) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut byte = [0];
     // What begins with no letter is TLS, and has no end of its head.
@@ -98,8 +99,34 @@ fn answer_one(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
         .nth(1)
         .and_then(|rest| rest.lines().next());
     let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
-    stream.read_exact(&mut vec![0; length])?;
-    stream.write_all(answer.as_bytes())
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    stream.write_all(answer(&body).as_bytes())
+}
+
+/// A server of the modern era over HTTP, with these tools.
+fn modern(tools: Value) -> u16 {
+    answering(move |body| {
+        let message: Value = serde_json::from_slice(body).unwrap_or_default();
+        let result = match message["method"].as_str() {
+            Some("server/discover") => json!({
+                "resultType": "complete", "supportedVersions": [Revision::LATEST.name()],
+                "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+            }),
+            Some("tools/list") => json!({
+                "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private",
+            }),
+            _ => {
+                return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    .to_owned();
+            }
+        };
+        let text = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+            text.len()
+        )
+    })
 }
 
 /// A port on which nothing listens.
@@ -217,15 +244,23 @@ fn faults_of_addresses() {
         ),
         ("SSH-2.0-OpenSSH_9.2\r\n", None),
     ] {
-        let port = answering(answer);
+        let port = answering(|_| answer.to_owned());
         let url = format!("http://127.0.0.1:{port}/mcp");
         let mut words = vec![url.as_str()];
         words.extend(header.iter().flat_map(|header| ["--header", header]));
         let one = look(&place, &words);
         text += &portless(&one.replace("Bearer s3cret", "Bearer <token>"), port);
     }
-    let port = answering("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    let port = answering(|_| "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_owned());
     let url = format!("https://127.0.0.1:{port}/mcp");
+    text += &portless(&look(&place, &[&url]), port);
+    let marked = |name: &str| {
+        json!({"name": "t", "description": "x", "inputSchema": {
+            "type": "object", "properties": {"a": {"type": "string", "x-mcp-header": name}}
+        }})
+    };
+    let port = modern(json!([marked("no header"), marked("fine")]));
+    let url = format!("http://127.0.0.1:{port}/mcp");
     text += &portless(&look(&place, &[&url]), port);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
