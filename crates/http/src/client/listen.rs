@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use polyport_proto::Revision;
 use tokio::time::{Instant, sleep};
 
@@ -19,6 +20,7 @@ const GOOD: Duration = Duration::from_secs(10);
 pub(super) async fn run(way: Arc<Way>, revision: Revision) {
     let mut last: Option<String> = None;
     let mut pause = PAUSE;
+    let mut was_open = false;
     loop {
         let asked = way.stream(revision, last.as_deref());
         let begun = Instant::now();
@@ -28,6 +30,7 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                 if take::holds(response.headers()) != Holds::Events {
                     return;
                 }
+                was_open = true;
                 let mut reading = Reading::new(response.into_body());
                 reading.last = last;
                 while reading.give(&way.inbox).await {}
@@ -35,8 +38,13 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                 wanted = reading.retry;
             }
             Ok(response) if response.status().is_server_error() => {}
-            // It offers none (405), or none any more (404).
-            Ok(_) => return,
+            Ok(response) => {
+                // It offers none (405); or it has forgotten for whom it was (404).
+                if was_open && response.status() == StatusCode::NOT_FOUND {
+                    way.inbox.lose_session();
+                }
+                return;
+            }
             Err(error) => tracing::debug!(%error, "the stream for notifications is not there"),
         }
         if begun.elapsed() >= GOOD {

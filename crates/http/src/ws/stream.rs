@@ -10,6 +10,7 @@ use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -28,9 +29,13 @@ pub(super) struct Lines<S> {
     closing: Option<(CloseCode, &'static str)>,
     /// Nothing more comes.
     over: bool,
+    /// What the peer has done wrong.
+    fault: Option<String>,
     ping: Interval,
     /// Has anything come since the last ping?
     heard: bool,
+    /// Somebody waits for room to write. Whoever else asked for it would be woken in his place.
+    is_blocked: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
@@ -49,14 +54,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
             going: Vec::new(),
             closing: None,
             over: false,
+            fault: None,
             ping,
             heard: true,
+            is_blocked: false,
         }
     }
 
     /// How the connection is closed, unless the peer has been told something else already.
     pub(super) fn close_as(&mut self, code: CloseCode, reason: &'static str) {
         self.closing.get_or_insert((code, reason));
+    }
+
+    /// The peer has broken the rules, and is told by a code.
+    fn blame(&mut self, code: CloseCode, fault: &'static str) {
+        self.close_as(code, fault);
+        self.fault = Some(fault.to_owned());
     }
 
     /// Looks whether the peer is there. An error: it is not.
@@ -68,13 +81,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
                     "the peer is silent",
                 ));
             }
+            if self.is_blocked {
+                // It has enough to read already; whoever writes bounds how long it may take.
+                self.heard = true;
+                continue;
+            }
             if let Poll::Ready(Ok(())) = Pin::new(&mut self.socket).poll_ready(cx) {
                 let sent = Pin::new(&mut self.socket).start_send(Message::Ping(Bytes::new()));
                 sent.map_err(|error| broken(&error))?;
+                // What cannot be written yet goes with the next that is.
+                let _ = Pin::new(&mut self.socket).poll_flush(cx);
             }
         }
-        // A ping that cannot be written yet goes with the next that is.
-        let _ = Pin::new(&mut self.socket).poll_flush(cx);
         Ok(())
     }
 
@@ -86,16 +104,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
             match next {
                 Some(Ok(Message::Text(text))) => return Poll::Ready(Ok(Some(line(&text.into())))),
                 Some(Ok(Message::Binary(_))) => {
-                    self.close_as(CloseCode::Unsupported, "messages are text");
+                    self.blame(CloseCode::Unsupported, "messages are text");
                     return Poll::Ready(Ok(None));
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                 Some(Err(Error::Capacity(_))) => {
-                    self.close_as(CloseCode::Size, "the message is too long");
+                    self.blame(CloseCode::Size, "the message is too long");
                     return Poll::Ready(Ok(None));
                 }
                 Some(Err(Error::Utf8(_))) => {
-                    self.close_as(CloseCode::Invalid, "the message is no text");
+                    self.blame(CloseCode::Invalid, "the message is no text");
+                    return Poll::Ready(Ok(None));
+                }
+                Some(Err(Error::Protocol(fault)))
+                    if fault != ProtocolError::ResetWithoutClosingHandshake =>
+                {
+                    self.close_as(CloseCode::Protocol, "this is no WebSocket");
+                    self.fault = Some(fault.to_string());
+                    return Poll::Ready(Ok(None));
+                }
+                Some(Ok(Message::Close(Some(frame)))) if frame.code != CloseCode::Normal => {
+                    tracing::info!(code = %frame.code, reason = %frame.reason, "the peer closes the WebSocket");
                     return Poll::Ready(Ok(None));
                 }
                 Some(Err(error @ Error::Io(_))) => return Poll::Ready(Err(broken(&error))),
@@ -114,8 +143,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Lines<S> {
         while self.coming.is_empty() {
             if self.over {
                 // Nobody reads what a WebSocket says after its end.
-                let gone = io::Error::new(io::ErrorKind::ConnectionAborted, "it is closed");
-                return Poll::Ready(Err(gone));
+                return Poll::Ready(Err(match &self.fault {
+                    Some(fault) => io::Error::new(io::ErrorKind::InvalidData, fault.clone()),
+                    None => io::Error::new(io::ErrorKind::ConnectionAborted, "it is closed"),
+                }));
             }
             let Poll::Ready(message) = self.poll_message(cx)? else {
                 self.poll_alive(cx)?;
@@ -143,8 +174,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lines<S> {
             self.going.extend_from_slice(buf);
             return Poll::Ready(Ok(buf.len()));
         };
-        let ready = ready!(Pin::new(&mut self.socket).poll_ready(cx));
-        ready.map_err(|error| broken(&error))?;
+        let ready = Pin::new(&mut self.socket).poll_ready(cx);
+        self.is_blocked = ready.is_pending();
+        ready!(ready).map_err(|error| broken(&error))?;
         let mut line = std::mem::take(&mut self.going);
         line.extend_from_slice(&buf[..end]);
         let text = String::from_utf8(line)
@@ -155,8 +187,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lines<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = ready!(Pin::new(&mut self.socket).poll_flush(cx));
-        Poll::Ready(flushed.map_err(|error| broken(&error)))
+        let flushed = Pin::new(&mut self.socket).poll_flush(cx);
+        self.is_blocked = flushed.is_pending();
+        flushed.map_err(|error| broken(&error))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -70,6 +70,8 @@ pub struct Changes<'a> {
     wanted: Wanted,
     told: Wanted,
     listening: Option<Listening<'a>>,
+    /// How often the conversation had been opened again when this was subscribed to.
+    reopened: u64,
 }
 
 impl Client {
@@ -83,6 +85,7 @@ impl Client {
             told: Wanted::default(),
             wanted,
             listening: None,
+            reopened: self.caller.reopened(),
         };
         if self.opened.revision.profile().listens {
             changes.listen().await?;
@@ -113,6 +116,13 @@ impl Changes<'_> {
                 }
                 Ok(Next::Junk) => {}
                 Ok(Next::Ended) => return Ok(None),
+                Ok(Next::Forgotten) => {
+                    self.subscribe_again().await?;
+                    return Ok(Some(Heard {
+                        change: Change::Reopened,
+                        message: None,
+                    }));
+                }
                 Err(ClientError::Broken(_)) if self.client.opened.revision.profile().listens => {
                     self.listen_again().await?;
                     let change = Change::Reopened;
@@ -144,10 +154,14 @@ impl Changes<'_> {
     async fn note(&mut self) -> Result<Next, ClientError> {
         let client = self.client;
         let mut note = pin!(client.caller.notification());
+        let mut forgotten = pin!(client.caller.forgotten(self.reopened));
         let next = std::future::poll_fn(|cx| {
             // What came before the end is heard before it.
             if let Poll::Ready(note) = note.as_mut().poll(cx) {
-                return Poll::Ready(Ok(note));
+                return Poll::Ready(Ok(Some(note)));
+            }
+            if forgotten.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(None));
             }
             match &mut self.listening {
                 Some(listening) => listening.as_mut().poll(cx).map(Err),
@@ -155,10 +169,11 @@ impl Changes<'_> {
             }
         });
         match next.await {
-            Ok(Some(note)) => {
+            Ok(Some(Some(note))) => {
                 Ok(Message::parse(note, &Limits::default()).map_or(Next::Junk, Next::Note))
             }
-            Ok(None) => Err(client.gone().await),
+            Ok(Some(None)) => Err(client.gone().await),
+            Ok(None) => Ok(Next::Forgotten),
             Err(ended) => {
                 self.listening = None;
                 ended.map(|_| Next::Ended)
@@ -193,7 +208,7 @@ impl Changes<'_> {
             };
             let message = match note? {
                 Next::Note(message) => message,
-                Next::Junk => continue,
+                Next::Junk | Next::Forgotten => continue,
                 Next::Ended => return Ok(()),
             };
             if message.method() != "notifications/subscriptions/acknowledged" {
@@ -228,6 +243,29 @@ impl Changes<'_> {
         }
         sleep(pause).await;
         self.listen().await
+    }
+
+    /// Opens the conversation with a legacy server again, and subscribes anew.
+    async fn subscribe_again(&mut self) -> Result<(), ClientError> {
+        let mut pause = PAUSE;
+        for tries in 1.. {
+            // The question is answered with what the server has forgotten, and that opens it again.
+            let there = self.client.ping().await;
+            match there {
+                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                other => {
+                    other?;
+                    break;
+                }
+            }
+        }
+        self.client.caller.remembered();
+        self.reopened = self.client.caller.reopened();
+        self.told = Wanted::default();
+        self.subscribe().await
     }
 
     /// Subscribes at a legacy server.
@@ -295,6 +333,8 @@ enum Next {
     Junk,
     /// The server ended the stream.
     Ended,
+    /// A legacy server has forgotten who subscribed.
+    Forgotten,
 }
 
 impl fmt::Debug for Changes<'_> {

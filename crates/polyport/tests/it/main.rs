@@ -7,6 +7,8 @@ mod client;
 mod client_changes;
 mod conforms;
 mod dying;
+#[cfg(feature = "http-client")]
+mod forgotten;
 mod frames;
 mod handles;
 mod heavy;

@@ -78,6 +78,23 @@ impl Inbox {
         self.0.lock().mirrored.get(tool).cloned()
     }
 
+    /// The server has forgotten the session, though nobody has asked anything since.
+    pub fn lose_session(&self) {
+        self.0.lock().is_forgotten = true;
+        self.0.forgotten.notify_waiters();
+    }
+
+    /// The server has broken the rules of the transport: whoever waits hears of it, and the connection ends.
+    pub fn break_off(&self, why: &str) {
+        let waiting = std::mem::take(&mut self.0.lock().waiting);
+        for (_, waiting) in waiting {
+            let _ = waiting
+                .sender
+                .send(Err(CallError::Unreadable(why.to_owned())));
+        }
+        self.close();
+    }
+
     /// The connection has ended; nothing comes any more.
     pub fn close(&self) {
         let mut state = self.0.lock();

@@ -1,5 +1,6 @@
 //! Carries messages as lines over a stream.
 
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -97,9 +98,15 @@ impl Carrier for LineCarrier {
 /// Reads until the connection ends.
 async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
     let mut lines = Lines::new(MAX_MESSAGE);
-    while let Ok(n) = reader.read_buf(lines.buffer()).await {
-        if n == 0 {
-            break;
+    loop {
+        match reader.read_buf(lines.buffer()).await {
+            Ok(0) => break,
+            Ok(_) => {}
+            // What is no stream of its own kind says so.
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return inbox.break_off(&error.to_string());
+            }
+            Err(_) => break,
         }
         while let Some(line) = lines.next_line() {
             match line {

@@ -77,6 +77,8 @@ impl fmt::Debug for Wait {
 struct Shared {
     state: Mutex<State>,
     noted: Notify,
+    /// The server has forgotten the session, or it was opened anew.
+    forgotten: Notify,
 }
 
 struct State {
@@ -94,6 +96,8 @@ struct State {
     junk: bool,
     /// How often the conversation has been opened again.
     reopened: u64,
+    /// The server has forgotten it since.
+    is_forgotten: bool,
     /// The arguments of tools that are mirrored in headers.
     mirrored: HashMap<String, Arc<[HeaderParam]>>,
 }
@@ -147,11 +151,13 @@ impl Caller {
             asked: HashMap::new(),
             junk: false,
             reopened: 0,
+            is_forgotten: false,
             mirrored: HashMap::new(),
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             noted: Notify::new(),
+            forgotten: Notify::new(),
         });
         // Under the lock: what it reads at once waits until it is there.
         let mut state = shared.lock();
@@ -271,6 +277,31 @@ impl Caller {
     /// Ends the connection once what has been said is written; how long that may take, the carrier bounds.
     pub async fn close(self) {
         self.finish().await;
+    }
+
+    /// How often the conversation has been opened again, since the server had forgotten it.
+    pub fn reopened(&self) -> u64 {
+        self.shared.lock().reopened
+    }
+
+    /// Waits until the server is known to have forgotten the conversation, or until it has been opened again since it had been for the
+    /// `seen`th time. The next request opens it, and so what was subscribed to must be subscribed to anew.
+    pub async fn forgotten(&self, seen: u64) {
+        loop {
+            let told = self.shared.forgotten.notified();
+            {
+                let state = self.shared.lock();
+                if state.is_forgotten || state.reopened != seen {
+                    return;
+                }
+            }
+            told.await;
+        }
+    }
+
+    /// The server has answered: it has not forgotten.
+    pub fn remembered(&self) {
+        self.shared.lock().is_forgotten = false;
     }
 
     /// Has the connection ended?

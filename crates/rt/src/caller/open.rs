@@ -129,7 +129,11 @@ impl Caller {
             return Ok(());
         }
         self.initialize(ours, patience).await?;
-        self.shared.lock().reopened += 1;
+        let mut state = self.shared.lock();
+        state.reopened += 1;
+        state.is_forgotten = false;
+        drop(state);
+        self.shared.forgotten.notify_waiters();
         Ok(())
     }
 

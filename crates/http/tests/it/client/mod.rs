@@ -4,6 +4,8 @@ mod faults;
 mod opening;
 mod resuming;
 mod sessions;
+#[cfg(feature = "ws")]
+mod socket;
 
 use std::time::Duration;
 
