@@ -3,6 +3,7 @@
 pub(crate) mod connect;
 mod head;
 mod listen;
+mod notes;
 mod pair;
 mod resume;
 mod streamable;

@@ -7,18 +7,14 @@ use bytes::Bytes;
 use http::{Method, Uri};
 use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::connect::Connection;
 use super::head;
+use super::notes::{Notes, TAKING};
 use super::take::{self, Holds, Reading};
 use super::target::same_origin;
-
-/// How long a server may take to take a message.
-const TAKING: Duration = Duration::from_secs(30);
-/// How long it may take to hear the last that we have to tell.
-const ENDING: Duration = Duration::from_secs(2);
 
 /// Connects the stream, and waits for the endpoint that it names.
 ///
@@ -41,7 +37,7 @@ pub(super) async fn carry(
                 inbox,
             }),
             reading: Mutex::new(Some(reads.abort_handle())),
-            notes: Mutex::default(),
+            notes: Notes::default(),
         })
     })
 }
@@ -77,8 +73,7 @@ async fn read(mut reading: Reading, inbox: Inbox) {
 struct Pair {
     shared: Arc<Shared>,
     reading: Mutex<Option<AbortHandle>>,
-    /// Those who tell the server that nobody waits any more.
-    notes: Mutex<JoinSet<()>>,
+    notes: Notes,
 }
 
 struct Shared {
@@ -127,26 +122,16 @@ impl Carrier for Pair {
 
     fn forget(&self, _id: &RequestId, note: Option<Outgoing>) {
         if let Some(note) = note {
-            let sending = self.send(note);
-            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-            while notes.try_join_next().is_some() {}
-            notes.spawn(async move {
-                // Courtesy only.
-                let _ = sending.await;
-            });
+            self.notes.tell(self.send(note));
         }
     }
 
     fn finish(&self) -> BoxFuture<()> {
-        let mut notes = {
-            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *notes)
-        };
+        let told = self.notes.told();
         let reading = self.take_reading();
         Box::pin(async move {
             // The end of the stream is the end of the session.
-            let told = async { while notes.join_next().await.is_some() {} };
-            let _ = timeout(ENDING, told).await;
+            told.await;
             if let Some(reading) = reading {
                 reading.abort();
             }

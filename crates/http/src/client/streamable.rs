@@ -11,25 +11,23 @@ use polyport_proto::http::headers::SESSION_ID;
 use polyport_proto::{Era, Revision};
 use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::connect::Connection;
+use super::notes::{ENDING, Notes, TAKING};
 use super::take::{self, Holds, Reading};
 use super::way::Way;
 use super::{head, listen, resume};
 
 /// How long a stream that has brought the answer may take to end; then it is left.
 const LINGER: Duration = Duration::from_millis(200);
-/// How long a server may take to hear that a session ends.
-const ENDING: Duration = Duration::from_secs(2);
-/// How long it may take to say that it has a notification or an answer.
-const TAKING: Duration = Duration::from_secs(30);
 
 /// Messages to one server and back.
 struct Streamable {
     way: Arc<Way>,
     state: Mutex<State>,
+    notes: Notes,
 }
 
 #[derive(Default)]
@@ -38,14 +36,13 @@ struct State {
     revision: Option<Revision>,
     exchanges: HashMap<RequestId, AbortHandle>,
     listening: Option<AbortHandle>,
-    /// Those who tell the server that nobody waits any more.
-    notes: JoinSet<()>,
 }
 
 pub(super) fn carry(connection: Connection, inbox: Inbox) -> Arc<dyn Carrier> {
     Arc::new(Carried(Arc::new(Streamable {
         way: Arc::new(Way::new(connection, inbox)),
-        state: Mutex::new(State::default()),
+        state: Mutex::default(),
+        notes: Notes::default(),
     })))
 }
 
@@ -82,13 +79,7 @@ impl Carrier for Carried {
         // In the modern era the end of the stream says it.
         let note = note.filter(|note| !note.revision.profile().disconnect_cancels);
         if let Some(note) = note {
-            let sending = self.send(note);
-            let mut state = self.0.lock();
-            while state.notes.try_join_next().is_some() {}
-            state.notes.spawn(async move {
-                // Courtesy only.
-                let _ = timeout(TAKING, sending).await;
-            });
+            self.0.notes.tell(self.send(note));
         }
     }
 
@@ -99,15 +90,12 @@ impl Carrier for Carried {
     fn finish(&self) -> BoxFuture<()> {
         let ours = self.0.clone();
         ours.leave();
-        let (revision, mut notes) = {
-            let mut state = ours.lock();
-            (state.revision.take(), std::mem::take(&mut state.notes))
-        };
+        let revision = ours.lock().revision.take();
+        let told = ours.notes.told();
         let session = ours.way.session();
         Box::pin(async move {
             // What is still to be told belongs to the session.
-            let told = async { while notes.join_next().await.is_some() {} };
-            let _ = timeout(ENDING, told).await;
+            told.await;
             let (Some(session), Some(revision)) = (session, revision) else {
                 return;
             };

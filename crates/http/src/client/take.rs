@@ -8,12 +8,10 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, header};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use polyport_rt::{CallError, Inbox, Status};
+use polyport_rt::{CallError, Inbox, MAX_ANSWER, Status};
 use polyport_wire::sse::Events;
 use polyport_wire::{Kind, Limits, Message, Raw};
 
-/// Longest message that is taken.
-const MAX_MESSAGE: usize = 64 << 20;
 /// Bytes that are read of what a server says beside the protocol.
 const MAX_SAID: usize = 64 << 10;
 /// Characters of it that are shown.
@@ -70,11 +68,11 @@ pub(super) async fn piece(body: &mut Incoming) -> Option<Result<Bytes, CallError
 
 /// The whole message of a body.
 pub(super) async fn whole(body: Incoming) -> Result<Bytes, CallError> {
-    let (text, is_all) = upto(body, MAX_MESSAGE).await?;
+    let (text, is_all) = upto(body, MAX_ANSWER).await?;
     if is_all {
         Ok(text)
     } else {
-        let why = format!("it is longer than {MAX_MESSAGE} bytes");
+        let why = format!("it is longer than {MAX_ANSWER} bytes");
         Err(CallError::Unreadable(why))
     }
 }
@@ -150,7 +148,7 @@ impl Reading {
     pub(super) fn new(body: Incoming) -> Self {
         Self {
             body,
-            events: Events::new(MAX_MESSAGE),
+            events: Events::new(MAX_ANSWER),
             last: None,
             retry: None,
             lost: false,
@@ -163,7 +161,7 @@ impl Reading {
             for event in self.events.by_ref() {
                 let Ok(event) = event else {
                     tracing::warn!(
-                        limit = MAX_MESSAGE,
+                        limit = MAX_ANSWER,
                         "the server sent an event that is too long; it is left out"
                     );
                     self.lost = true;
@@ -189,7 +187,7 @@ impl Reading {
     /// It was.
     pub(super) fn check(&self) -> Result<(), CallError> {
         if self.lost {
-            let why = format!("it is longer than {MAX_MESSAGE} bytes");
+            let why = format!("it is longer than {MAX_ANSWER} bytes");
             return Err(CallError::Unreadable(why));
         }
         Ok(())

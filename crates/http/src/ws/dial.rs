@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use polyport_proto::{ClientFacts, Revisions};
-use polyport_rt::{CallError, Caller, Opened, Patience};
+use polyport_rt::{CallError, Caller, MAX_ANSWER, Opened, Patience};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -17,8 +17,6 @@ use super::stream::Lines;
 use crate::client::connect::Connection;
 use crate::client::take;
 
-/// Longest message that is taken.
-const MAX_MESSAGE: usize = 64 << 20;
 /// How often a server is asked whether it is there.
 const ALIVE: Duration = Duration::from_secs(20);
 
@@ -36,7 +34,7 @@ pub(crate) async fn open(
     let upgraded = timeout(patience.handshake, shaking).await;
     let upgraded = upgraded.map_err(|_| CallError::TimedOut(patience.handshake))??;
     let io = TokioIo::new(upgraded);
-    let lines = Lines::new(io, Role::Client, MAX_MESSAGE, ALIVE).await;
+    let lines = Lines::new(io, Role::Client, MAX_ANSWER, ALIVE).await;
     let (reader, writer) = tokio::io::split(lines);
     Caller::open(reader, writer, client, ours, patience).await
 }

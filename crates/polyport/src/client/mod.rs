@@ -109,11 +109,12 @@ impl Client {
         if !self.opened.revision.profile().mirrored_headers || !self.has_headers {
             return tools;
         }
+        let mut mirrored = Vec::new();
         tools.retain(|tool| {
             let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
             match mirrored::header_params(&schema) {
                 Ok(params) => {
-                    self.caller.mirror(&tool.name, params);
+                    mirrored.push((tool.name.clone(), params));
                     true
                 }
                 Err(why) => {
@@ -122,6 +123,7 @@ impl Client {
                 }
             }
         });
+        self.caller.mirror(mirrored);
         tools
     }
 

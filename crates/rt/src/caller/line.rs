@@ -10,11 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
 
-use super::{CallError, Carrier, Inbox, Outgoing};
+use super::{CallError, Carrier, Inbox, MAX_ANSWER, Outgoing};
 use crate::handler::BoxFuture;
 
-/// Longest message that is taken.
-const MAX_MESSAGE: usize = 64 << 20;
 /// Messages that wait to be written; whoever has more waits.
 const MAX_QUEUED: usize = 64;
 /// How long what has been said may take to be written at the end.
@@ -97,7 +95,7 @@ impl Carrier for LineCarrier {
 
 /// Reads until the connection ends.
 async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
-    let mut lines = Lines::new(MAX_MESSAGE);
+    let mut lines = Lines::new(MAX_ANSWER);
     loop {
         match reader.read_buf(lines.buffer()).await {
             Ok(0) => break,
@@ -113,10 +111,10 @@ async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
                 Line::Frame(frame) => inbox.take(frame),
                 Line::TooLong { .. } => {
                     tracing::warn!(
-                        limit = MAX_MESSAGE,
+                        limit = MAX_ANSWER,
                         "the server sent a line that is too long; it is left out"
                     );
-                    let why = format!("it is longer than {MAX_MESSAGE} bytes");
+                    let why = format!("it is longer than {MAX_ANSWER} bytes");
                     inbox.fail_only(CallError::Unreadable(why));
                 }
             }

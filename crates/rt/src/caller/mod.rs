@@ -31,6 +31,9 @@ use noted::Noted;
 pub use open::{Opened, Patience};
 pub use tap::{Speaker, Tap, tapped};
 
+/// Longest message that is taken from a server, over every transport: 64 MiB.
+pub const MAX_ANSWER: usize = 64 << 20;
+
 /// A connection to a server. Dropping it ends the connection.
 pub struct Caller {
     shared: Arc<Shared>,
@@ -264,14 +267,12 @@ impl Caller {
         self.shared.lock().asking.revision()
     }
 
-    /// Says which arguments of a tool are mirrored in headers, where the connection has headers and the era mirrors.
-    pub fn mirror(&self, tool: &str, params: Vec<HeaderParam>) {
-        let mut state = self.shared.lock();
-        if params.is_empty() {
-            state.mirrored.remove(tool);
-        } else {
-            state.mirrored.insert(tool.to_owned(), params.into());
-        }
+    /// Says which arguments of which tools are mirrored in headers, where the connection has headers and the era mirrors. What was said
+    /// before no longer holds.
+    pub fn mirror(&self, tools: impl IntoIterator<Item = (String, Vec<HeaderParam>)>) {
+        let tools = tools.into_iter().filter(|(_, params)| !params.is_empty());
+        let tools = tools.map(|(tool, params)| (tool, params.into())).collect();
+        self.shared.lock().mirrored = tools;
     }
 
     /// Ends the connection once what has been said is written; how long that may take, the carrier bounds.
