@@ -84,8 +84,8 @@ pub use polyport_macros::{parts, prompt, resource, tool};
 pub use polyport_model as model;
 pub use polyport_model::{Content, Level};
 pub use polyport_proto::{
-    Code, Envelope, Era, Limits, NeedInput, Notice, Outcome, Principal, Question, Revision,
-    Revisions, RpcError,
+    ClientFacts, Code, Envelope, Era, Limits, NeedInput, Notice, Outcome, Principal, Question,
+    Revision, Revisions, RpcError,
 };
 #[cfg(unix)]
 pub use polyport_rt::Command;

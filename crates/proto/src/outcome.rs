@@ -21,6 +21,8 @@ pub enum Outcome {
     NeedInput(NeedInput),
     /// No end yet: it goes on by itself, under an id by which it can be asked for.
     Task(Box<NewTask>),
+    /// A result of another server with a `resultType` of its own, for a client of the modern era: it is written as it is.
+    Passed(Raw),
 }
 
 /// What a call has become that goes on by itself.
@@ -87,6 +89,9 @@ pub enum Code {
     VisitFirst,
     /// A number of the author's own; outside -32768..-32000 (D-07).
     Other(i32),
+    /// A number that another server has given. Those that the specification keeps for itself, and has not given a meaning here, become
+    /// -32603.
+    Passed(i32),
 }
 
 impl Code {
@@ -102,7 +107,7 @@ impl Code {
             Self::MissingCapability => -32021,
             Self::UnsupportedVersion => -32022,
             Self::VisitFirst => polyport_model::CODE_URL_ELICITATION_REQUIRED,
-            Self::Other(n) => n,
+            Self::Other(n) | Self::Passed(n) => n,
         }
     }
 }

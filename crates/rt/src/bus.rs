@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use polyport_model::{Level, SubscriptionFilter};
-use polyport_proto::{Blame, Limits, Remembered};
+use polyport_proto::{Blame, Limits, Remembered, Revision};
 use polyport_wire::{Raw, write};
 use tokio::sync::Notify;
 
@@ -83,6 +83,44 @@ impl Bus {
                 state.pending.updated.push(uri.to_owned());
             }
             new
+        });
+    }
+
+    /// Each resource that somebody is subscribed to may have changed.
+    pub fn all_updated(&self) {
+        self.tell(|state| {
+            let State {
+                wants,
+                hidden,
+                pending,
+                ..
+            } = state;
+            let before = pending.updated.len();
+            for uri in &wants.uris {
+                if !hidden.contains(uri) && !pending.updated.contains(uri) {
+                    pending.updated.push(uri.clone());
+                }
+            }
+            pending.updated.len() > before
+        });
+    }
+
+    /// A notification for the legacy sessions whose revision it fits, as it is. Each keeps as many that it has not taken as log
+    /// messages: those beyond are left out.
+    pub fn pass(&self, message: &[u8], fits: impl Fn(Revision) -> bool) {
+        self.tell_each(|state, limits| {
+            let session = state.session.as_ref();
+            if !session.is_some_and(|session| fits(session.revision)) {
+                return false;
+            }
+            let passed = &mut state.pending.passed;
+            let bytes: usize = passed.iter().map(Vec::len).sum();
+            let fits = passed.len() < limits.waiting_logs
+                && bytes + message.len() <= limits.waiting_logs_bytes;
+            if fits {
+                passed.push(message.to_vec());
+            }
+            fits
         });
     }
 
@@ -278,6 +316,8 @@ struct Pending {
     logs: Option<Box<Logs>>,
     visits: Option<Box<Visits>>,
     tasks: Option<Box<News>>,
+    /// Messages of somebody else, as they are.
+    passed: Vec<Vec<u8>>,
 }
 
 impl Listener {
@@ -349,6 +389,7 @@ impl Listener {
         out.extend(pending.visits.iter_mut().flat_map(|visits| visits.take()));
         let news = pending.tasks.iter_mut().flat_map(|news| news.take());
         out.extend(news.map(|task| tasks::message(self.tag.as_ref(), &task)));
+        out.append(&mut pending.passed);
         out
     }
 

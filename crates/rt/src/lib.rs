@@ -54,7 +54,7 @@ pub mod tasks;
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{
-    Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, OnProgress, Opened, Outgoing,
+    Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, OnNote, OnProgress, Opened, Outgoing,
     Patience, Speaker, Status, Tap, Wait, tapped,
 };
 #[cfg(unix)]

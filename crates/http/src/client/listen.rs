@@ -33,7 +33,7 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                 was_open = true;
                 let mut reading = Reading::new(response.into_body());
                 reading.last = last;
-                while reading.give(&way.inbox).await {}
+                while reading.give(&way.inbox, None).await {}
                 last = reading.last;
                 wanted = reading.retry;
             }

@@ -66,7 +66,7 @@ async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
 }
 
 async fn read(mut reading: Reading, inbox: Inbox) {
-    while reading.give(&inbox).await {}
+    while reading.give(&inbox, None).await {}
     inbox.close();
 }
 

@@ -209,7 +209,7 @@ impl Streamable {
     ) -> Result<(), CallError> {
         let mut reading = Reading::new(response.into_body());
         while self.way.inbox.is_waited_for(id) {
-            let goes_on = reading.give(&self.way.inbox).await;
+            let goes_on = reading.give(&self.way.inbox, Some(id)).await;
             if self.way.inbox.is_waited_for(id) {
                 reading.check()?;
             }
@@ -218,7 +218,7 @@ impl Streamable {
             }
         }
         // So that the connection can be used again.
-        let rest = async { while reading.give(&self.way.inbox).await {} };
+        let rest = async { while reading.give(&self.way.inbox, None).await {} };
         let _ = timeout(LINGER, rest).await;
         Ok(())
     }

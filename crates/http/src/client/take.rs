@@ -10,7 +10,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use polyport_rt::{CallError, Inbox, MAX_ANSWER, Status};
 use polyport_wire::sse::Events;
-use polyport_wire::{Kind, Limits, Message, Raw};
+use polyport_wire::{Kind, Limits, Message, Raw, RequestId};
 
 /// Bytes that are read of what a server says beside the protocol.
 const MAX_SAID: usize = 64 << 10;
@@ -193,12 +193,12 @@ impl Reading {
         Ok(())
     }
 
-    /// Gives the next message to the inbox; `false` at the end of the stream.
-    pub(super) async fn give(&mut self, inbox: &Inbox) -> bool {
+    /// Gives the next message to the inbox, as one on the stream of that request; `false` at the end of the stream.
+    pub(super) async fn give(&mut self, inbox: &Inbox, request: Option<&RequestId>) -> bool {
         match self.next().await {
             Some((name, data)) => {
                 if name.is_none_or(|name| name == "message") {
-                    inbox.take(data.into());
+                    inbox.take_on(request, data.into());
                 }
                 true
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use polyport_model::method::{ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE};
+use polyport_model::method::{ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
 use polyport_model::{
     CreateMessageParams, CreateMessageResult, EXTENSION_TASKS, ElicitFormParams, ElicitParams,
     ElicitResult, ElicitUrlParams, ListRootsResult, Object, Root, RpcError,
@@ -68,6 +68,11 @@ impl Answers {
         Raw::trusted(all.to_string())
     }
 
+    /// Is there a function for such a question?
+    pub(super) fn has(&self, method: &str) -> bool {
+        self.offers(method) || (method == ROOTS_LIST && self.roots.is_some())
+    }
+
     /// May such a question be a task?
     pub(super) fn offers(&self, method: &str) -> bool {
         match method {
@@ -107,6 +112,26 @@ impl Answers {
             _ => Err(undeclared()),
         }
     }
+}
+
+/// The capabilities of another client, with ours where it has none of that kind. Tasks are between two ends alone; `tasks`: those of
+/// servers pass.
+pub(super) fn beside(theirs: &Raw, ours: &Raw, tasks: bool) -> Raw {
+    let decoded = |raw: &Raw| raw.decode::<Object>().unwrap_or_default();
+    let mut all = decoded(theirs);
+    for (name, value) in decoded(ours).iter() {
+        if !all.contains(name) && name != "extensions" {
+            all.insert(name, value.clone());
+        }
+    }
+    all.remove("tasks");
+    if !tasks && let Some(Ok(mut extensions)) = all.get("extensions").map(Raw::decode::<Object>) {
+        extensions.remove(EXTENSION_TASKS);
+        if let Ok(extensions) = Raw::encode(&extensions) {
+            all.insert("extensions", extensions);
+        }
+    }
+    Raw::encode(&all).unwrap_or_else(|_| theirs.clone())
 }
 
 impl fmt::Debug for Answers {

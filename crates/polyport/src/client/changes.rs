@@ -1,5 +1,6 @@
 //! What changes at a server, as one stream in both eras: subscriptions of the legacy one, `subscriptions/listen` of the modern one.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -22,6 +23,8 @@ const ACKNOWLEDGING: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// Tries in a row.
 const TRIES: u32 = 5;
+/// Messages that are kept while a stream is opened.
+const MAX_EARLY: usize = 256;
 
 /// What somebody wants to hear of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Wanted {
     pub resources: Vec<String>,
     /// Log messages of this level and above. Modern servers log in calls only: there none come here.
     pub logs: Option<Level>,
+    /// Whatever else the server says outside of calls, as [`Change::Other`].
+    pub others: bool,
 }
 
 /// Something that happened at a server.
@@ -50,6 +55,8 @@ pub enum Change {
     Log(Box<LogParams>),
     /// The stream had broken and is open again: what happened meanwhile is not known.
     Reopened,
+    /// Something else, in the words of the message.
+    Other,
 }
 
 /// A change, and the message that told it; none where no message did.
@@ -70,6 +77,11 @@ pub struct Changes<'a> {
     wanted: Wanted,
     told: Wanted,
     listening: Option<Listening<'a>>,
+    /// The stream has broken, and is not open again yet.
+    broken: bool,
+    /// What came while a stream was opened; kept until the server has said what it tells on it.
+    early: VecDeque<Message>,
+    is_acknowledged: bool,
     /// How often the conversation had been opened again when this was subscribed to.
     reopened: u64,
 }
@@ -85,6 +97,9 @@ impl Client {
             told: Wanted::default(),
             wanted,
             listening: None,
+            broken: false,
+            early: VecDeque::new(),
+            is_acknowledged: false,
             reopened: self.caller.reopened(),
         };
         if self.opened.revision.profile().listens {
@@ -108,6 +123,9 @@ impl Changes<'_> {
     /// The connection ended, or broke and could not be mended.
     pub async fn next(&mut self) -> Result<Option<Heard>, ClientError> {
         loop {
+            if self.broken {
+                return self.mended().await.map(Some);
+            }
             match self.note().await {
                 Ok(Next::Note(note)) => {
                     if let Some(heard) = self.read(&note) {
@@ -124,16 +142,89 @@ impl Changes<'_> {
                     }));
                 }
                 Err(ClientError::Broken(_)) if self.client.opened.revision.profile().listens => {
-                    self.listen_again().await?;
-                    let change = Change::Reopened;
-                    return Ok(Some(Heard {
-                        change,
-                        message: None,
-                    }));
+                    self.broken = true;
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Wants to hear of one more resource. Twice is once. What comes meanwhile is not lost.
+    ///
+    /// # Errors
+    /// The server does not take the subscription.
+    pub async fn add(&mut self, uri: String) -> Result<(), ClientError> {
+        if self.told.resources.contains(&uri) {
+            return Ok(());
+        }
+        let client = self.client;
+        client.offers(
+            "subscriptions to resources",
+            client.opened.capabilities.has_resource_subscriptions(),
+        )?;
+        if !client.opened.revision.profile().listens {
+            let params = resource(uri.clone());
+            let _: EmptyResult = client.request::<SubscribeResource>(&params).await?;
+            self.wanted.resources.push(uri.clone());
+            self.told.resources.push(uri);
+            return Ok(());
+        }
+        self.wanted.resources.push(uri.clone());
+        let listened = self.listen_anew().await;
+        if listened.is_ok() && self.told.resources.contains(&uri) {
+            return Ok(());
+        }
+        self.wanted.resources.retain(|wanted| *wanted != uri);
+        listened?;
+        Err(ClientError::NotOffered("a subscription to this resource"))
+    }
+
+    /// Wants to hear of a resource no more.
+    ///
+    /// # Errors
+    /// [`ClientError`]; it is not heard of all the same.
+    pub async fn leave(&mut self, uri: &str) -> Result<(), ClientError> {
+        self.wanted.resources.retain(|wanted| wanted != uri);
+        if !self.told.resources.iter().any(|told| told == uri) {
+            return Ok(());
+        }
+        self.told.resources.retain(|told| told != uri);
+        if self.client.opened.revision.profile().listens {
+            return self.listen_anew().await;
+        }
+        let params = resource(uri.to_owned());
+        let _: EmptyResult = self.client.request::<UnsubscribeResource>(&params).await?;
+        Ok(())
+    }
+
+    /// Hears log messages of this level from now on; the server has been asked for them.
+    pub(super) fn hear_logs(&mut self, level: Level) {
+        self.wanted.logs = Some(level);
+    }
+
+    /// What is wanted now.
+    pub(super) fn into_wanted(self) -> Wanted {
+        self.wanted
+    }
+
+    /// Opens a stream for what is wanted now, and ends the one before once the server has said that it tells.
+    async fn listen_anew(&mut self) -> Result<(), ClientError> {
+        let (before, told) = (self.listening.take(), self.told.clone());
+        let listened = self.listen().await;
+        if listened.is_err() {
+            self.listening = before;
+            self.told = told;
+        }
+        listened
+    }
+
+    async fn mended(&mut self) -> Result<Heard, ClientError> {
+        self.listen_again().await?;
+        self.broken = false;
+        Ok(Heard {
+            change: Change::Reopened,
+            message: None,
+        })
     }
 
     /// Ends it: the server is told, where telling is more than leaving.
@@ -152,6 +243,11 @@ impl Changes<'_> {
     }
 
     async fn note(&mut self) -> Result<Next, ClientError> {
+        if (self.listening.is_none() || self.is_acknowledged)
+            && let Some(note) = self.early.pop_front()
+        {
+            return Ok(Next::Note(note));
+        }
         let client = self.client;
         let mut note = pin!(client.caller.notification());
         let mut forgotten = pin!(client.caller.forgotten(self.reopened));
@@ -197,6 +293,7 @@ impl Changes<'_> {
         };
         let params = serde_json::to_string(&asked).map_err(|error| unreadable(&error))?;
         let client = self.client;
+        self.is_acknowledged = false;
         self.listening = Some(Box::pin(async move {
             let wait = Wait::default();
             client.request_raw(LISTEN, &params, Some(wait)).await
@@ -212,8 +309,12 @@ impl Changes<'_> {
                 Next::Ended => return Ok(()),
             };
             if message.method() != "notifications/subscriptions/acknowledged" {
+                if self.early.len() < MAX_EARLY {
+                    self.early.push_back(message);
+                }
                 continue;
             }
+            self.is_acknowledged = true;
             let raw = message.params().raw();
             let told = raw.and_then(|raw| raw.decode::<ListenParams>().ok());
             let told = told.unwrap_or_default().notifications;
@@ -226,6 +327,7 @@ impl Changes<'_> {
                 lists: lists.contains(&Some(true)),
                 resources: told.resource_subscriptions.unwrap_or_default(),
                 logs: None,
+                others: self.wanted.others,
             };
             return Ok(());
         }
@@ -318,6 +420,7 @@ impl Changes<'_> {
                 }
                 Change::Log(Box::new(params))
             }
+            _ if self.wanted.others => Change::Other,
             _ => return None,
         };
         Some(Heard {

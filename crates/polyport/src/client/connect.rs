@@ -16,7 +16,7 @@ use polyport_rt::{
 use polyport_wire::Raw;
 use serde_json::json;
 
-use super::answers::{Answers, boxed};
+use super::answers::{self, Answers, boxed};
 use super::receiver::Receiver;
 use super::tasks::TaskOnly;
 use super::{Client, ClientError, Serving};
@@ -34,6 +34,7 @@ pub struct Connect {
     patience: Patience,
     info: String,
     answers: Answers,
+    behalf: Option<ClientFacts>,
     looks_on: LooksOn,
 }
 
@@ -79,6 +80,7 @@ impl Connect {
             patience: Patience::default(),
             info: json!({"name": NAME, "version": env!("CARGO_PKG_VERSION")}).to_string(),
             answers: Answers::default(),
+            behalf: None,
             looks_on: LooksOn::default(),
         }
     }
@@ -145,6 +147,14 @@ impl Connect {
         self
     }
 
+    /// Speaks for another client, which is asked what the server asks: see [`Relay`](super::Relay). Its name and its capabilities are
+    /// declared to the server, beside those of the functions that answer here. Tasks of which it would be the receiver are not.
+    #[must_use]
+    pub fn on_behalf_of(mut self, client: ClientFacts) -> Self {
+        self.behalf = Some(client);
+        self
+    }
+
     /// Gives each message of the conversation to `tap`, as it was said, from the first one on. It is called where messages are read
     /// and written: it must not wait.
     #[must_use]
@@ -165,9 +175,17 @@ impl Connect {
     }
 
     async fn open(self) -> Result<Client, ClientError> {
-        let facts = ClientFacts {
-            info: Some(Raw::trusted(self.info)),
-            capabilities: self.answers.capabilities(),
+        let own = self.answers.capabilities();
+        let on_behalf = self.behalf.is_some();
+        let facts = match self.behalf {
+            None => ClientFacts {
+                info: Some(Raw::trusted(self.info)),
+                capabilities: own,
+            },
+            Some(client) => ClientFacts {
+                capabilities: answers::beside(&client.capabilities, &own, false),
+                info: client.info.or_else(|| Some(Raw::trusted(self.info))),
+            },
         };
         match self.way {
             Way::Service(service) => {
@@ -180,13 +198,14 @@ impl Connect {
                     opened,
                     Serving::Inside { _stopper: stopper },
                     self.answers,
+                    on_behalf,
                 ))
             }
             #[cfg(feature = "http-client")]
             Way::Http(target) => {
                 let (speaks, patience) = (self.speaks, self.patience);
                 let opened = polyport_http::client::open(target, facts, speaks, patience).await?;
-                Ok(client(opened, Serving::Elsewhere, self.answers))
+                Ok(client(opened, Serving::Elsewhere, self.answers, on_behalf))
             }
             Way::Command(command) => {
                 let started = start(&command, facts.clone(), self.speaks, self.patience).await;
@@ -203,16 +222,23 @@ impl Connect {
                     opened,
                     Serving::Child(Box::new(child)),
                     self.answers,
+                    on_behalf,
                 ))
             }
         }
     }
 }
 
-fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers) -> Client {
+fn client(
+    (caller, opened): (Caller, Opened),
+    serving: Serving,
+    answers: Answers,
+    on_behalf: bool,
+) -> Client {
     let receiver = Receiver::new(answers.clone(), opened.revision);
+    let answers_all = receiver.clone();
     caller.set_answerer(Arc::new(move |method, params| {
-        receiver.answer(method, params)
+        answers_all.answer(method, params)
     }));
     #[cfg(feature = "http-client")]
     let has_headers = matches!(serving, Serving::Elsewhere);
@@ -220,6 +246,8 @@ fn client((caller, opened): (Caller, Opened), serving: Serving, answers: Answers
     let has_headers = false;
     Client {
         answers,
+        receiver,
+        on_behalf,
         task_only: TaskOnly::default(),
         has_headers,
         caller,

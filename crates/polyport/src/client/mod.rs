@@ -44,6 +44,7 @@ use answers::Answers;
 pub use calls::List;
 pub use changes::{Change, Changes, Heard, Wanted};
 pub use connect::Connect;
+use receiver::Receiver;
 
 pub use error::ClientError;
 #[cfg(feature = "http-client")]
@@ -62,6 +63,10 @@ pub struct Client {
     caller: Caller,
     opened: Opened,
     answers: Answers,
+    /// Answers what a legacy server asks.
+    receiver: Receiver,
+    /// It speaks for others: each request says for whom, where the era has that.
+    on_behalf: bool,
     task_only: TaskOnly,
     /// Messages travel with headers.
     has_headers: bool,

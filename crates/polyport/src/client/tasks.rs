@@ -113,7 +113,7 @@ impl Client {
     }
 
     /// Does the server have tasks?
-    fn offers_tasks(&self) -> bool {
+    pub(super) fn offers_tasks(&self) -> bool {
         let offered = &self.opened.capabilities;
         match self.task_form() {
             TaskForm::Absent => false,

@@ -33,6 +33,7 @@ async fn one_stream_in_both_eras() {
             lists: true,
             resources: vec!["s://a".to_owned()],
             logs: Some(Level::Warning),
+            ..Wanted::default()
         };
         let mut changes = client.changes(wanted.clone()).await.unwrap();
         let told = changes.told();
@@ -80,6 +81,7 @@ async fn what_is_not_told_is_said() {
         lists: false,
         resources: vec!["s://nothing".to_owned()],
         logs: None,
+        ..Wanted::default()
     };
     let (client, _handle) = open(Era::Modern).await;
     let changes = client.changes(wanted()).await.unwrap();

@@ -87,6 +87,17 @@ impl Asking {
     /// A request. `params` is an object text; `meta` are ready members of `_meta`, such as a progress token. What else stands in a
     /// `_meta` of `params` stays.
     pub fn request(&mut self, method: &str, params: &str, meta: &str) -> (RequestId, Vec<u8>) {
+        self.request_of(None, method, params, meta)
+    }
+
+    /// The same for another client than this one, in the era in which each request says whose it is.
+    pub fn request_of(
+        &mut self,
+        client: Option<&ClientFacts>,
+        method: &str,
+        params: &str,
+        meta: &str,
+    ) -> (RequestId, Vec<u8>) {
         let mut members = meta.to_owned();
         if self.revision.profile().era == Era::Modern {
             if !members.is_empty() {
@@ -95,8 +106,11 @@ impl Asking {
             members.push_str("\"io.modelcontextprotocol/protocolVersion\":\"");
             members.push_str(self.revision.name());
             members.push_str("\",\"io.modelcontextprotocol/clientCapabilities\":");
-            members.push_str(self.stated.as_str());
-            if let Some(info) = &self.client.info {
+            match client {
+                Some(client) => members.push_str(stated(&client.capabilities).as_str()),
+                None => members.push_str(self.stated.as_str()),
+            }
+            if let Some(info) = &client.unwrap_or(&self.client).info {
                 members.push_str(",\"io.modelcontextprotocol/clientInfo\":");
                 members.push_str(info.as_str());
             }

@@ -127,7 +127,7 @@ pub fn seal(receipt: &Receipt, outcome: &Outcome, out: &mut Vec<u8>) {
             out.extend_from_slice(b"}}}");
         }
         // Who runs the call asks in this era and makes tasks only where it has them, so that no such outcome is left.
-        Outcome::NeedInput(_) | Outcome::Task(_) => {
+        Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::Passed(_) => {
             let error = RpcError::new(Code::Internal, "Internal error");
             seal_error(receipt, &error, out);
         }
@@ -179,7 +179,9 @@ pub(super) fn code(code: Code, method: &str, revision: Revision) -> Option<i32> 
         Code::MissingCapability if method == "tools/call" => return None,
         Code::MissingCapability => Code::InvalidParams.number(),
         // Authors' codes lie outside the reserved range; -32000..-32019 was free in this era (D-07).
-        Code::Other(n) if (-32768..=-32020).contains(&n) => Code::Internal.number(),
+        Code::Other(n) | Code::Passed(n) if (-32768..=-32020).contains(&n) => {
+            Code::Internal.number()
+        }
         code => revision.profile().code(code),
     })
 }

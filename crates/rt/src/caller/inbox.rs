@@ -30,6 +30,11 @@ impl Inbox {
 
     /// Takes one message, or a batch of them. What is no message is told of once, and left out.
     pub fn take(&self, frame: Bytes) {
+        self.take_on(None, frame);
+    }
+
+    /// The same for what comes on the stream of a request.
+    pub fn take_on(&self, request: Option<&RequestId>, frame: Bytes) {
         let tap = self.0.lock().tap.clone();
         if let Some(tap) = tap {
             tap(Speaker::Server, &frame);
@@ -39,10 +44,10 @@ impl Inbox {
         if batch::is_batch(&frame) {
             let parts = batch::split(&frame, &limits).unwrap_or_else(|_| vec![frame]);
             for part in parts {
-                self.take_one(&part, &limits);
+                self.take_one(request, &part, &limits);
             }
         } else {
-            self.take_one(&frame, &limits);
+            self.take_one(request, &frame, &limits);
         }
     }
 
@@ -109,9 +114,9 @@ impl Inbox {
         }
     }
 
-    fn take_one(&self, frame: &Bytes, limits: &Limits) {
+    fn take_one(&self, request: Option<&RequestId>, frame: &Bytes, limits: &Limits) {
         match Message::parse(frame.clone(), limits) {
-            Ok(message) => self.give(message),
+            Ok(message) => self.give(request, message),
             Err(malformed) => {
                 if !std::mem::replace(&mut self.0.lock().junk, true) {
                     let line = String::from_utf8_lossy(frame);
@@ -122,16 +127,16 @@ impl Inbox {
         }
     }
 
-    fn give(&self, mut message: Message) {
+    fn give(&self, request: Option<&RequestId>, mut message: Message) {
         let result = match message.kind() {
             Kind::Response => message.result().map(Ok),
             Kind::Failure => message.error().map(|error| Err(CallError::Refused(error))),
-            Kind::Request => return self.answer(&message),
+            Kind::Request => return self.answer(request, &message),
             Kind::Notification => {
                 if message.method() == "notifications/cancelled" {
                     self.cancelled(&message);
                 }
-                return self.note(&message);
+                return self.note(request, &message);
             }
         };
         let waiting = message
@@ -143,7 +148,7 @@ impl Inbox {
         }
     }
 
-    fn note(&self, message: &Message) {
+    fn note(&self, request: Option<&RequestId>, message: &Message) {
         let mut state = self.0.lock();
         if message.method() == "notifications/progress"
             && let Some(raw) = message.params().raw()
@@ -162,17 +167,31 @@ impl Inbox {
             }
             return;
         }
+        let waiting = request.and_then(|id| state.waiting.get(id));
+        if let Some(hears) = waiting.and_then(|waiting| waiting.notes.clone()) {
+            drop(state);
+            match catch_unwind(AssertUnwindSafe(|| hears(message))) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(_) => tracing::error!(
+                    "the function that hears of notifications has panicked; the call goes on"
+                ),
+            }
+            state = self.0.lock();
+        }
         state.noted.push(message.frame());
         drop(state);
         self.0.noted.notify_one();
     }
 
     /// Answers a request of the server in a task of its own, if somebody answers those.
-    fn answer(&self, message: &Message) {
+    fn answer(&self, request: Option<&RequestId>, message: &Message) {
         let mut state = self.0.lock();
-        let Some(answerer) = state.answerer.clone() else {
+        let waiting = request.and_then(|id| state.waiting.get(id));
+        let of_request = waiting.and_then(|waiting| waiting.answers.clone());
+        let Some(answerer) = of_request.or_else(|| state.answerer.clone()) else {
             drop(state);
-            return self.note(message);
+            return self.note(request, message);
         };
         let Some(id) = message.id().cloned() else {
             return;

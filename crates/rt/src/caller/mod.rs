@@ -17,7 +17,7 @@ use bytes::Bytes;
 use polyport_model::{Level, META_LOG_LEVEL, ProgressParams};
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
-use polyport_wire::{Raw, RequestId};
+use polyport_wire::{Message, Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
@@ -55,7 +55,11 @@ pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> BoxFuture<Result<Raw, Raw>>
 /// Hears each progress notification of a request. Called where messages are read: it must not wait.
 pub type OnProgress = Arc<dyn Fn(ProgressParams) + Send + Sync>;
 
-/// How long one request may take, and who hears of its progress.
+/// Hears each notification that comes on the stream of a request. True: nobody else need hear it. Called where messages are read: it
+/// must not wait.
+pub type OnNote = Arc<dyn Fn(&Message) -> bool + Send + Sync>;
+
+/// How long one request may take, who hears of it meanwhile, and for whom it is made.
 #[derive(Clone, Default)]
 pub struct Wait {
     /// How long nothing at all may come of it: neither its answer nor progress, which is asked for. None: as long as `total` lets it.
@@ -66,6 +70,13 @@ pub struct Wait {
     pub progress: Option<OnProgress>,
     /// Log messages of this level and above are asked for with it, in the era that asks so; they are notifications.
     pub logs: Option<Level>,
+    /// Answers what the server asks on the stream of this request, in place of whoever answers the rest. Where all messages share one
+    /// stream, none of them is on that of a request.
+    pub answers: Option<Answerer>,
+    /// Hears the notifications on that stream.
+    pub notes: Option<OnNote>,
+    /// For whom it is made, in the era in which each request says that. None: for the client of the connection.
+    pub on_behalf_of: Option<ClientFacts>,
 }
 
 impl fmt::Debug for Wait {
@@ -109,6 +120,8 @@ struct State {
 struct Waiting {
     sender: oneshot::Sender<Result<Raw, CallError>>,
     progress: Option<OnProgress>,
+    answers: Option<Answerer>,
+    notes: Option<OnNote>,
     /// When something of it came last.
     heard: Instant,
 }
@@ -363,7 +376,8 @@ impl Caller {
                 let comma = if members.is_empty() { "" } else { "," };
                 members.push_str(&format!("{comma}\"{META_LOG_LEVEL}\":\"{level}\""));
             }
-            state.asking.request(method, params, &members)
+            let client = wait.on_behalf_of.as_ref();
+            state.asking.request_of(client, method, params, &members)
         };
         match self.ask(id, message, wait).await {
             Err(CallError::Status(status)) => Err(status.meant()),
@@ -384,6 +398,8 @@ impl Caller {
             let waiting = Waiting {
                 sender,
                 progress: wait.progress.clone().or_else(unheard),
+                answers: wait.answers.clone(),
+                notes: wait.notes.clone(),
                 heard: begun,
             };
             state.waiting.insert(id.clone(), waiting);

@@ -1,5 +1,8 @@
 //! A client as a handler: a server behind a server, in every pair of eras.
 
+mod asking;
+mod hearing;
+
 use std::sync::{Arc, Mutex};
 
 use polyport::client::{Change, Connect, Wanted};

@@ -1,0 +1,220 @@
+//! What a server asks in the middle of a call: which call that is, and how whoever asked the relay is asked.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use polyport_model::method::{ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
+use polyport_proto::{Era, Question};
+use polyport_rt::{Context, NoAnswer};
+use polyport_wire::{Raw, splice, write};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::park::Held;
+
+/// How long a question that names no call waits for the other calls to end, where several run.
+const ALONE: Duration = Duration::from_secs(1);
+/// How long it waits for a call to come, where none runs: servers ask for roots as soon as they are told that the client is ready.
+const COMES: Duration = Duration::from_secs(10);
+
+/// A call that may be asked something.
+#[derive(Clone)]
+pub(super) enum Asking {
+    /// It waits for the answers.
+    Waiting(Context),
+    /// It is parked while it waits for them.
+    Parked(Arc<Held>),
+}
+
+impl Asking {
+    /// Who asks now; none while the call is parked.
+    pub(super) fn context(&self) -> Option<Context> {
+        match self {
+            Self::Waiting(context) => Some(context.clone()),
+            Self::Parked(held) => held.context(),
+        }
+    }
+
+    /// The answer to a question of the server, or the error object for it.
+    pub(super) async fn ask(&self, method: &str, params: Option<Raw>) -> Result<Raw, Raw> {
+        match self {
+            Self::Waiting(context) => {
+                let question = question(method, params, context)?;
+                let answer = context.ask(question).await;
+                answer.map_err(|no| refusal(method, &no))
+            }
+            Self::Parked(held) => held.ask(method, params).await,
+        }
+    }
+}
+
+/// The calls that run at the server.
+#[derive(Default)]
+pub(super) struct Running {
+    calls: Mutex<Vec<(u64, Asking)>>,
+    next: AtomicU64,
+    changed: Notify,
+}
+
+/// One of them, until it is dropped.
+pub(super) struct Entered<'a>(&'a Running, Option<u64>);
+
+impl Running {
+    /// A call begins that may be asked.
+    pub(super) fn enter(&self, context: &Context, asking: Asking) -> Entered<'_> {
+        if !context.may_ask() {
+            return Entered(self, None);
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.calls().push((id, asking));
+        self.changed.notify_waiters();
+        Entered(self, Some(id))
+    }
+
+    /// Asks the call to which a question belongs that names none.
+    pub(super) async fn ask(&self, method: &str, params: Option<Raw>) -> Result<Raw, Raw> {
+        let end = Instant::now() + COMES;
+        while self.calls().is_empty() {
+            let changed = self.changed.notified();
+            if self.calls().is_empty() && timeout_at(end, changed).await.is_err() {
+                return Err(error(
+                    -32601,
+                    "The client cannot be asked outside a request of its own.",
+                ));
+            }
+        }
+        let end = Instant::now() + ALONE;
+        while self.calls().len() > 1 {
+            let changed = self.changed.notified();
+            if self.calls().len() > 1 && timeout_at(end, changed).await.is_err() {
+                break;
+            }
+        }
+        let last = self.calls().last().map(|(_, asking)| asking.clone());
+        match last {
+            Some(asking) => asking.ask(method, params).await,
+            None => Err(error(
+                -32603,
+                "The call in which this could be asked is over.",
+            )),
+        }
+    }
+
+    /// The one call that runs; none where there are none or several.
+    pub(super) fn only(&self) -> Option<Context> {
+        match &**self.calls() {
+            [(_, asking)] => asking.context(),
+            _ => None,
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<(u64, Asking)>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if let Some(ours) = self.1 {
+            self.0.calls().retain(|(id, _)| *id != ours);
+            self.0.changed.notify_waiters();
+        }
+    }
+}
+
+/// A question of a server as one of ours, if the client can be asked it. Keys are never used twice.
+pub(super) fn question(
+    method: &str,
+    params: Option<Raw>,
+    context: &Context,
+) -> Result<Question, Raw> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let profile = context.envelope().profile();
+    let known = profile.question(method);
+    let Some(method) = known.filter(|_| context.may_ask()) else {
+        return Err(error(-32601, "The client cannot be asked this here."));
+    };
+    let question = Question {
+        key: format!("q{}", NEXT.fetch_add(1, Ordering::Relaxed)),
+        method,
+        params: params.map(|params| without_hop(&params, profile.era)),
+    };
+    let client = context.envelope().client().capabilities();
+    match question.missing(profile, &client) {
+        Some(capability) => Err(undeclared(method, capability)),
+        None => Ok(question),
+    }
+}
+
+/// The parameters without what belongs to the conversation with the server alone.
+fn without_hop(params: &Raw, era: Era) -> Raw {
+    let mut out = b"{".to_vec();
+    let mut push = |key: &str, value: &[u8]| {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write::string(&mut out, key);
+        out.push(b':');
+        out.extend_from_slice(value);
+    };
+    splice::members(params.as_str(), |key, value| match (key, era) {
+        ("task", _) | ("elicitationId" | "_meta", Era::Modern) => {}
+        ("_meta", Era::Legacy) if value.starts_with('{') => {
+            let mut meta = b"{".to_vec();
+            splice::members(value, |key, value| {
+                if key != "progressToken" {
+                    if meta.len() > 1 {
+                        meta.push(b',');
+                    }
+                    write::string(&mut meta, key);
+                    meta.push(b':');
+                    meta.extend_from_slice(value.as_bytes());
+                }
+            });
+            if meta.len() > 1 {
+                meta.push(b'}');
+                push(key, &meta);
+            }
+        }
+        _ => push(key, value.as_bytes()),
+    });
+    out.push(b'}');
+    Raw::trusted(out)
+}
+
+/// What a server hears whose question has no answer.
+pub(super) fn refusal(method: &str, no: &NoAnswer) -> Raw {
+    match no {
+        NoAnswer::Refused { code, message } => {
+            Raw::trusted(json!({"code": code, "message": message}).to_string())
+        }
+        NoAnswer::Unsupported(capability) => undeclared(method, capability),
+        NoAnswer::NotHere => error(
+            -32601,
+            "The client cannot be asked outside a request of its own.",
+        ),
+        other => error(-32603, &other.to_string()),
+    }
+}
+
+/// What the specification wants of a client that is asked what it has not declared: an unknown mode is a wrong parameter.
+fn undeclared(method: &str, capability: &str) -> Raw {
+    let code = if method == ELICITATION_CREATE && capability.contains("url") {
+        -32602
+    } else {
+        -32601
+    };
+    let what = match method {
+        ELICITATION_CREATE => "elicitation of this kind",
+        SAMPLING_CREATE_MESSAGE => "sampling of this kind",
+        ROOTS_LIST => "roots",
+        other => other,
+    };
+    error(code, &format!("The client has not declared {what}."))
+}
+
+pub(super) fn error(code: i32, message: &str) -> Raw {
+    Raw::trusted(json!({"code": code, "message": message}).to_string())
+}

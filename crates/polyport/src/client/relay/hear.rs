@@ -1,0 +1,344 @@
+//! What a server says outside of calls: changes, logs and the rest, for those who listen to the relay; and what it is subscribed to for
+//! them.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use polyport_model::{
+    ElicitationCompleteParams, Level, LogParams, Method, SetLevel, SetLevelParams, method,
+};
+use polyport_proto::{Era, Revision, TaskForm};
+use polyport_rt::{Bus, Context, Watcher};
+use polyport_wire::{Limits, Message, Params};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::super::changes::{Change, Changes, Heard, Wanted};
+use super::super::{Client, ClientError};
+use super::Shared;
+
+/// Before changes are listened to again, where the stream of them has ended.
+const PAUSE: Duration = Duration::from_secs(5);
+/// Wishes that wait to be told to the server.
+const MAX_WISHES: usize = 1_024;
+/// No level has been asked for: none is as high.
+const NONE: u8 = u8::MAX;
+
+/// Hears a server, as long as it is not dropped.
+pub(super) struct Hearing {
+    wishes: mpsc::Sender<Wish>,
+    task: AbortHandle,
+    level: Arc<AtomicU8>,
+}
+
+enum Wish {
+    Subscribe(String, Option<Told>),
+    Unsubscribe(String),
+    Log(Level, Told),
+}
+
+/// Where it is said what the server answered to a wish.
+type Told = oneshot::Sender<Result<(), ClientError>>;
+
+impl Hearing {
+    pub(super) fn begin(shared: &Arc<Shared>) -> Self {
+        let (wishes, wished) = mpsc::channel(MAX_WISHES);
+        let bus = shared.bus.clone();
+        bus.set_watcher(Arc::new(Watch(wishes.downgrade())));
+        let ear = Ear {
+            shared: Arc::downgrade(shared),
+            bus,
+        };
+        let task = tokio::spawn(hear(ear, wished)).abort_handle();
+        Self {
+            wishes,
+            task,
+            level: Arc::new(AtomicU8::new(NONE)),
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.task.abort();
+    }
+
+    /// Has the server tell of changes of a resource.
+    pub(super) async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        let (told, answer) = oneshot::channel();
+        let wish = Wish::Subscribe(uri.to_owned(), Some(told));
+        let sent = self.wishes.send(wish).await;
+        sent.map_err(|_| ClientError::without_a_word())?;
+        answer.await.map_err(|_| ClientError::without_a_word())?
+    }
+
+    /// Has a legacy server log at this level at least. What nobody has asked for is left out where it is heard.
+    pub(super) async fn log(&self, level: Level) {
+        if self.level.load(Ordering::Relaxed) <= level.as_u8() {
+            return;
+        }
+        let (told, answer) = oneshot::channel();
+        if self.wishes.send(Wish::Log(level, told)).await.is_ok()
+            && matches!(answer.await, Ok(Ok(())))
+        {
+            self.level.store(level.as_u8(), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Tells the server when nobody is interested in a resource any more.
+struct Watch(mpsc::WeakSender<Wish>);
+
+impl Watcher for Watch {
+    fn watch(&self, uri: &str, on: bool) {
+        let uri = uri.to_owned();
+        let wish = if on {
+            Wish::Subscribe(uri, None)
+        } else {
+            Wish::Unsubscribe(uri)
+        };
+        let sent = self.0.upgrade().map(|wishes| wishes.try_send(wish));
+        if matches!(sent, Some(Err(mpsc::error::TrySendError::Full(_)))) {
+            tracing::warn!(
+                limit = MAX_WISHES,
+                "a change of what is subscribed to is not told to the server"
+            );
+        }
+    }
+}
+
+/// What who hears needs of the relay, without keeping it.
+struct Ear {
+    shared: Weak<Shared>,
+    bus: Bus,
+}
+
+async fn hear(ear: Ear, mut wished: mpsc::Receiver<Wish>) {
+    let mut wanted = Wanted {
+        lists: true,
+        others: true,
+        ..Wanted::default()
+    };
+    // The first may be answered by subscribing to it from the beginning.
+    loop {
+        let Some(shared) = ear.shared.upgrade() else {
+            return;
+        };
+        let client = &shared.client;
+        if client.opened.revision.profile().era == Era::Modern {
+            // They come with the calls that ask for them.
+            wanted.logs = Some(Level::Debug);
+        }
+        let flow = match tells(client) {
+            true => match client.changes(wanted.clone()).await {
+                Ok(changes) => follow(&ear, &shared, changes, &mut wished, &mut wanted).await,
+                Err(ClientError::Refused(error)) => {
+                    tracing::warn!(%error, "the server tells of no changes, though it said that it would");
+                    only_notes(&ear, client, &mut wished).await
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "changes cannot be listened to now");
+                    ControlFlow::Continue(())
+                }
+            },
+            false => only_notes(&ear, client, &mut wished).await,
+        };
+        if flow.is_break() || client.is_closed() {
+            return;
+        }
+        drop(shared);
+        sleep(PAUSE).await;
+        // What happened meanwhile is not known.
+        ear.tell_all();
+    }
+}
+
+/// Does the server say that it tells of any changes?
+fn tells(client: &Client) -> bool {
+    let offers = &client.opened.capabilities;
+    let listed = |changed: Option<bool>| changed == Some(true);
+    // A legacy server is asked nothing for it.
+    client.opened.revision.profile().era == Era::Legacy
+        || offers.has_resource_subscriptions()
+        || listed(offers.tools.as_ref().and_then(|list| list.list_changed))
+        || listed(offers.prompts.as_ref().and_then(|list| list.list_changed))
+        || listed(offers.resources.as_ref().and_then(|list| list.list_changed))
+}
+
+/// Hears changes and fulfils wishes, until the stream of changes or the relay ends.
+async fn follow(
+    ear: &Ear,
+    shared: &Shared,
+    mut changes: Changes<'_>,
+    wished: &mut mpsc::Receiver<Wish>,
+    wanted: &mut Wanted,
+) -> ControlFlow<()> {
+    loop {
+        let wish = tokio::select! {
+            heard = changes.next() => {
+                match heard {
+                    Ok(Some(heard)) => ear.tell(shared, &heard),
+                    Ok(None) | Err(_) => break,
+                }
+                continue;
+            }
+            wish = wished.recv() => wish,
+        };
+        match wish {
+            None => return ControlFlow::Break(()),
+            Some(Wish::Subscribe(uri, told)) => answer(told, changes.add(uri).await),
+            Some(Wish::Unsubscribe(uri)) => answer(None, changes.leave(&uri).await),
+            Some(Wish::Log(level, told)) => {
+                let set = set_level(&shared.client, level).await;
+                if set.is_ok() {
+                    changes.hear_logs(level);
+                }
+                answer(Some(told), set);
+            }
+        }
+    }
+    *wanted = changes.into_wanted();
+    ControlFlow::Continue(())
+}
+
+/// The same at a server that tells of no changes.
+async fn only_notes(
+    ear: &Ear,
+    client: &Client,
+    wished: &mut mpsc::Receiver<Wish>,
+) -> ControlFlow<()> {
+    loop {
+        tokio::select! {
+            note = client.caller.notification() => {
+                let Some(note) = note else {
+                    return ControlFlow::Break(());
+                };
+                if let Ok(message) = Message::parse(note, &Limits::default()) {
+                    ear.pass(client, &message);
+                }
+            }
+            wish = wished.recv() => match wish {
+                None => return ControlFlow::Break(()),
+                Some(Wish::Subscribe(_, told)) => {
+                    answer(told, Err(ClientError::NotOffered("subscriptions to resources")));
+                }
+                Some(Wish::Unsubscribe(_)) => {}
+                Some(Wish::Log(level, told)) => answer(Some(told), set_level(client, level).await),
+            },
+        }
+    }
+}
+
+async fn set_level(client: &Client, level: Level) -> Result<(), ClientError> {
+    if client.opened.capabilities.logging.is_none() {
+        return Ok(());
+    }
+    let params = SetLevelParams::new(level);
+    let params =
+        serde_json::to_string(&params).map_err(|error| super::super::unreadable(&error))?;
+    client
+        .in_rounds(SetLevel::NAME, &params, None)
+        .await
+        .map(drop)
+}
+
+fn answer(told: Option<Told>, result: Result<(), ClientError>) {
+    match (told, result) {
+        // Who wished it may be gone.
+        (Some(told), result) => _ = told.send(result),
+        (None, Err(error)) => {
+            tracing::warn!(%error, "the server has not taken a change of what is subscribed to")
+        }
+        (None, Ok(())) => {}
+    }
+}
+
+impl Ear {
+    fn tell(&self, shared: &Shared, heard: &Heard) {
+        let bus = &self.bus;
+        match &heard.change {
+            Change::Tools => bus.tools_changed(),
+            Change::Prompts => bus.prompts_changed(),
+            Change::Resources => bus.resources_changed(),
+            Change::Updated(uri) => bus.updated(uri),
+            Change::Reopened => self.tell_all(),
+            Change::Log(log) => self.log(shared, log),
+            Change::Other => {
+                let message = heard.message.clone().map(|raw| raw.into_bytes());
+                let message =
+                    message.and_then(|text| Message::parse(text, &Limits::default()).ok());
+                if let Some(message) = message {
+                    self.pass(&shared.client, &message);
+                }
+            }
+        }
+    }
+
+    /// Everything may have changed.
+    fn tell_all(&self) {
+        self.bus.tools_changed();
+        self.bus.prompts_changed();
+        self.bus.resources_changed();
+        self.bus.all_updated();
+    }
+
+    /// A log message that names no call belongs to the one that runs, if it is one; else to the sessions that want such.
+    fn log(&self, shared: &Shared, log: &LogParams) {
+        let data = log.data.as_str();
+        match shared.running.only() {
+            Some(context) => context.log(log.level, log.logger.as_deref(), data),
+            None => self.bus.log(log.level, log.logger.as_deref(), data),
+        }
+    }
+
+    /// Passes on what is no change, in the words in which it came.
+    fn pass(&self, client: &Client, message: &Message) {
+        match &*message.method() {
+            "notifications/message" => {
+                let log = message.params().raw();
+                if let (Some(Ok(log)), Some(shared)) = (
+                    log.map(|log| log.decode::<LogParams>()),
+                    self.shared.upgrade(),
+                ) {
+                    self.log(&shared, &log);
+                }
+            }
+            method::NOTIFICATIONS_ELICITATION_COMPLETE => {
+                let done = message.params().raw();
+                if let Some(Ok(done)) = done.map(|done| done.decode::<ElicitationCompleteParams>())
+                {
+                    self.bus.visited(&done.elicitation_id);
+                }
+            }
+            // Of this connection alone, or of a call that is over.
+            "notifications/cancelled"
+            | "notifications/progress"
+            | "notifications/initialized"
+            | "notifications/subscriptions/acknowledged" => {}
+            name => {
+                let is_task = name == method::NOTIFICATIONS_TASKS_STATUS;
+                let fits = move |revision: Revision| {
+                    !is_task || revision.profile().tasks == TaskForm::Core
+                };
+                if client.opened.revision.profile().era == Era::Legacy {
+                    self.bus.pass(message.frame(), fits);
+                }
+            }
+        }
+    }
+}
+
+/// Says a log message of the server in a call, if that wants it.
+pub(super) fn log_in(context: &Context, params: &Params) {
+    let log = params.raw().map(|raw| raw.decode::<LogParams>());
+    if let Some(Ok(log)) = log {
+        context.log(log.level, log.logger.as_deref(), log.data.as_str());
+    }
+}

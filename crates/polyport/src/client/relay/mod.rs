@@ -1,0 +1,374 @@
+//! A connected client as a [`Handler`]: what it is asked, its server is asked, in whatever revision that speaks.
+
+mod ask;
+mod hear;
+mod park;
+mod rounds;
+mod words;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use polyport_model::{EXTENSION_TASKS, ListenParams, SubscriptionFilter};
+use polyport_proto::{ClientFacts, Era, Notice, Outcome, RpcError, TaskForm};
+use polyport_rt::{Answerer, Bus, Call, Context, Handler, OnNote, OnProgress, StartError, Wait};
+use polyport_wire::{Message, Params, Raw, write};
+use serde_json::json;
+
+use super::{Client, ClientError, answers};
+use ask::{Asking, Running};
+use hear::Hearing;
+use park::Parked;
+
+/// How long a server may take for a call. Whoever asks may give it up long before.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Answers requests by asking the server of a [`Client`].
+///
+/// Results, errors with their codes and data, progress, logs, changes, cancellation, tasks and questions pass through. Questions that
+/// the client itself has functions for are answered by those; others go to whoever asks the relay, if the client was connected
+/// [on their behalf](super::Connect::on_behalf_of), since a server asks only what its client has declared.
+///
+/// # Between the eras
+/// A legacy server that asks in the middle of a call of a modern client waits with it: the call is parked, at most 256 of them for 10
+/// minutes each, until the client brings the answers. A modern server that asks a legacy client is asked again with its answers. A
+/// question that names no call, as over stdio, belongs to the call that runs; of several, to the one that began last after the others
+/// had a second to end. Tasks pass where both sides have them in the same form; else a call is waited for.
+pub struct Relay(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    bus: Bus,
+    running: Running,
+    parked: Parked,
+    hearing: OnceLock<Hearing>,
+}
+
+impl Client {
+    /// The same connection as a handler, to be served, routed to, or put behind layers.
+    ///
+    /// ```
+    /// # use polyport::{Server, Service, client::Connect};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), polyport::ClientError> {
+    /// # let server = Server::new("inner", "1").tool("hello", "Says hello.", |_cx, (): ()| async { Ok("hello") });
+    /// let inner = Connect::service(server.into_service()).connect().await?;
+    /// let outer = Connect::service(Service::new(inner.into_handler())).connect().await?;
+    /// assert_eq!(outer.tools().await?[0].name, "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_handler(self) -> Relay {
+        let shared = Arc::new(Shared {
+            client: self,
+            bus: Bus::new(),
+            running: Running::default(),
+            parked: Parked::default(),
+            hearing: OnceLock::new(),
+        });
+        let ours = Arc::downgrade(&shared);
+        let receiver = shared.client.receiver.clone();
+        let answerer: Answerer = Arc::new(move |method, params| {
+            let Some(shared) = ours.upgrade() else {
+                return receiver.answer(method, params);
+            };
+            if shared.answers_itself(method) {
+                return receiver.answer(method, params);
+            }
+            let method = method.to_owned();
+            Box::pin(async move { shared.running.ask(&method, params).await })
+        });
+        shared.client.caller.set_answerer(answerer);
+        Relay(shared)
+    }
+}
+
+impl Handler for Relay {
+    async fn call(&self, call: Call) -> Outcome {
+        let shared = &self.0;
+        match call.method {
+            "server/discover" => Outcome::Complete(shared.discovered(&call.context)),
+            "subscriptions/listen" => self.listen(&call.params).await,
+            "resources/subscribe" => self.subscribe(&call.params).await,
+            // The edge tells the bus, and that the server once nobody is left.
+            "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
+            method if method.starts_with("tasks/") && !shared.shares_tasks(&call.context) => {
+                Outcome::Failed(RpcError::method_not_found(method))
+            }
+            _ => shared.clone().pass(call).await,
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        let is_legacy = self.0.era() == Era::Legacy;
+        if !is_legacy || notice.method != "notifications/roots/list_changed" {
+            return;
+        }
+        let mut message = Vec::new();
+        write::notification(&mut message, notice.method, notice.params.text());
+        let shared = self.0.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let sent = shared.client.caller.send(message);
+                let _ = tokio::time::timeout(shared.client.caller.patience(), sent).await;
+            });
+        }
+    }
+
+    fn bus(&self) -> Option<Bus> {
+        Some(self.0.bus.clone())
+    }
+
+    async fn start(&self) -> Result<(), StartError> {
+        self.hearing();
+        Ok(())
+    }
+
+    async fn shutdown(&self) {
+        self.0.parked.end();
+        if let Some(hearing) = self.0.hearing.get() {
+            hearing.end();
+        }
+        self.0.client.finish().await;
+    }
+}
+
+impl Relay {
+    /// Who hears of changes at the server; begun by the first who wants to know.
+    fn hearing(&self) -> &Hearing {
+        let shared = &self.0;
+        shared.hearing.get_or_init(|| Hearing::begin(shared))
+    }
+
+    /// Has the connection to the server ended?
+    pub fn is_closed(&self) -> bool {
+        self.0.client.is_closed()
+    }
+
+    /// The client that asks the server.
+    pub fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources those that it has
+    /// taken the subscription to.
+    async fn listen(&self, params: &Params) -> Outcome {
+        let asked = params.raw().map(|params| params.decode::<ListenParams>());
+        let Some(Ok(ListenParams {
+            notifications: asked,
+            ..
+        })) = asked
+        else {
+            let why = "subscriptions/listen: notifications are missing";
+            return Outcome::Failed(RpcError::invalid_params(why));
+        };
+        let theirs = &self.0.client.opened().capabilities;
+        let told = |changed: Option<bool>| changed == Some(true);
+        let tools = theirs.tools.as_ref().and_then(|list| list.list_changed);
+        let prompts = theirs.prompts.as_ref().and_then(|list| list.list_changed);
+        let resources = theirs.resources.as_ref().and_then(|list| list.list_changed);
+        let mut taken = Vec::new();
+        if theirs.has_resource_subscriptions() {
+            for uri in asked.resource_subscriptions.iter().flatten() {
+                if self.hearing().subscribe(uri).await.is_ok() {
+                    taken.push(uri.clone());
+                }
+            }
+        }
+        let honoured = SubscriptionFilter {
+            tools_list_changed: asked.tools_list_changed.filter(|_| told(tools)),
+            prompts_list_changed: asked.prompts_list_changed.filter(|_| told(prompts)),
+            resources_list_changed: asked.resources_list_changed.filter(|_| told(resources)),
+            resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
+            ..SubscriptionFilter::default()
+        };
+        Outcome::Complete(Raw::trusted(json!({"notifications": honoured}).to_string()))
+    }
+
+    async fn subscribe(&self, params: &Params) -> Outcome {
+        if !self
+            .0
+            .client
+            .opened()
+            .capabilities
+            .has_resource_subscriptions()
+        {
+            return Outcome::Failed(RpcError::method_not_found("resources/subscribe"));
+        }
+        let Some(uri) = params.uri() else {
+            let why = "resources/subscribe: uri is missing or not a text";
+            return Outcome::Failed(RpcError::invalid_params(why));
+        };
+        match self.hearing().subscribe(&uri).await {
+            Ok(()) => Outcome::Complete(Raw::from_static("{}")),
+            Err(error) => Outcome::Failed(words::failed(error)),
+        }
+    }
+}
+
+impl Shared {
+    /// The era of the server.
+    fn era(&self) -> Era {
+        self.client.opened.revision.profile().era
+    }
+
+    /// Is that something the client has an answer to itself?
+    fn answers_itself(&self, method: &str) -> bool {
+        let profile = self.client.opened.revision.profile();
+        profile.question(method).is_none() || self.client.answers.has(method)
+    }
+
+    /// Do both sides have tasks, in the same form?
+    fn shares_tasks(&self, context: &Context) -> bool {
+        let theirs = self.client.opened.revision.profile().tasks;
+        if !self.client.offers_tasks() || theirs != context.envelope().profile().tasks {
+            return false;
+        }
+        match theirs {
+            TaskForm::Absent => false,
+            TaskForm::Core => true,
+            TaskForm::Extension => {
+                let client = context.envelope().client().capabilities();
+                client.extension(EXTENSION_TASKS).is_some()
+            }
+        }
+    }
+
+    /// What the server has said of itself, as far as it holds for who asks.
+    fn discovered(&self, context: &Context) -> Raw {
+        let opened = self.client.opened();
+        let mut offers = opened.capabilities.clone();
+        if !self.shares_tasks(context) {
+            offers.tasks = None;
+            if let Some(extensions) = &mut offers.extensions {
+                extensions.remove(EXTENSION_TASKS);
+            }
+        }
+        let mut result = json!({"capabilities": offers});
+        if let Some(instructions) = &opened.instructions {
+            result["instructions"] = json!(instructions);
+        }
+        if let Some(server) = &opened.server {
+            result["_meta"] = json!({"io.modelcontextprotocol/serverInfo": server});
+        }
+        Raw::trusted(result.to_string())
+    }
+
+    /// Asks the server, and whoever asked if the server asks back.
+    async fn pass(self: Arc<Self>, call: Call) -> Outcome {
+        let context = &call.context;
+        if context.may_ask()
+            && context.envelope().profile().era == Era::Modern
+            && self.era() == Era::Legacy
+            && !context.in_task()
+        {
+            return park::run(self, call).await;
+        }
+        let asking = Asking::Waiting(context.clone());
+        let _running = self.running.enter(context, asking.clone());
+        self.request(&call, asking).await
+    }
+
+    /// Asks the server; its questions go to `asking`.
+    async fn request(&self, call: &Call, asking: Asking) -> Outcome {
+        let context = &call.context;
+        let mut params = words::own(&call.params, context);
+        if let Some(state) = context.state().filter(|_| self.era() == Era::Modern) {
+            match rounds::with_answers(&params, &state, context) {
+                Ok(with) => params = with.into(),
+                Err(error) => return Outcome::Failed(error),
+            }
+        }
+        if let Some(level) = context.envelope().log_level()
+            && self.era() == Era::Legacy
+            && let Some(hearing) = self.hearing.get()
+        {
+            hearing.log(level).await;
+        }
+        let wait = Wait {
+            total: Some(LONGEST),
+            progress: hears(&asking),
+            logs: context.envelope().log_level(),
+            notes: Some(logs(&asking)),
+            on_behalf_of: self.facts(context),
+            answers: Some(self.answers(asking)),
+            ..Wait::default()
+        };
+        let asked = if self.shares_tasks(context) {
+            self.client
+                .in_rounds(call.method, &params, Some(wait))
+                .await
+        } else {
+            self.client
+                .request_raw(call.method, &params, Some(wait))
+                .await
+        };
+        match asked {
+            Ok(result) => words::complete(&result, context),
+            Err(ClientError::NeedsInput(needed)) => rounds::needed(*needed, context),
+            Err(error) => Outcome::Failed(words::failed(error)),
+        }
+    }
+
+    /// For whom a request is made, as far as the server should know; none: for the client itself.
+    fn facts(&self, context: &Context) -> Option<ClientFacts> {
+        if !self.client.on_behalf || self.era() == Era::Legacy {
+            return None;
+        }
+        let client = context.envelope().client();
+        let own = self.client.answers.capabilities();
+        let tasks = self.shares_tasks(context);
+        Some(ClientFacts {
+            info: client.info.clone(),
+            capabilities: answers::beside(&client.capabilities, &own, tasks),
+        })
+    }
+
+    /// Answers what the server asks on the stream of one call.
+    fn answers(&self, asking: Asking) -> Answerer {
+        let receiver = self.client.receiver.clone();
+        let answers = self.client.answers.clone();
+        let profile = self.client.opened.revision.profile();
+        Arc::new(move |method, params| {
+            if profile.question(method).is_none() || answers.has(method) {
+                return receiver.answer(method, params);
+            }
+            let (asking, method) = (asking.clone(), method.to_owned());
+            Box::pin(async move { asking.ask(&method, params).await })
+        })
+    }
+}
+
+/// Passes on progress to a call that wants it.
+fn hears(asking: &Asking) -> Option<OnProgress> {
+    let context = asking.context()?;
+    context.envelope().progress_token()?;
+    let asking = asking.clone();
+    Some(Arc::new(move |progress| {
+        if let Some(context) = asking.context() {
+            let total = progress.total.as_ref().and_then(|total| total.as_f64());
+            context.progress(progress.value(), total, progress.message.as_deref());
+        }
+    }))
+}
+
+/// Passes on the log messages on the stream of a call.
+fn logs(asking: &Asking) -> OnNote {
+    let asking = asking.clone();
+    Arc::new(move |message: &Message| {
+        if message.method() != "notifications/message" {
+            return false;
+        }
+        if let Some(context) = asking.context() {
+            hear::log_in(&context, message.params());
+        }
+        true
+    })
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Relay").field(&self.0.client).finish()
+    }
+}

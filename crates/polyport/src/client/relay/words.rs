@@ -1,0 +1,169 @@
+//! Parameters, results and errors on their way through a relay: what belongs to one connection stays there, everything else passes as it
+//! came.
+
+use std::borrow::Cow;
+
+use polyport_model::{CODE_RESOURCE_NOT_FOUND, Object, RpcError as Refusal};
+use polyport_proto::{Code, Era, Outcome, RpcError};
+use polyport_rt::Context;
+use polyport_wire::{Params, Raw, splice, write};
+
+use super::super::ClientError;
+
+/// Members of `_meta` that belong to one connection, and not to what is asked.
+const PROTOCOL: &str = "io.modelcontextprotocol/";
+/// Of those, what belongs to what is asked all the same.
+const PASSED: [&str; 2] = [
+    polyport_model::META_RELATED_TASK,
+    "io.modelcontextprotocol/model-immediate-response",
+];
+
+/// The parameters without what belongs to the connection that they came over.
+pub(super) fn own<'a>(params: &'a Params, context: &Context) -> Cow<'a, str> {
+    let Some(text) = params.text() else {
+        return Cow::Borrowed("{}");
+    };
+    let is_round = context.may_ask() && context.envelope().profile().era == Era::Modern;
+    let has_answers = params.input_responses().is_some() || params.request_state().is_some();
+    if params.meta().is_none() && !(is_round && has_answers) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    object(text, &mut out, |key, value, out| match key {
+        "inputResponses" | "requestState" if is_round => false,
+        "_meta" if value.starts_with('{') => meta(key, value, out),
+        _ => member(key, value.as_bytes(), out),
+    });
+    Cow::Owned(String::from_utf8(out).unwrap_or_else(|_| "{}".to_owned()))
+}
+
+fn meta(key: &str, value: &str, out: &mut Vec<u8>) -> bool {
+    let mut kept = Vec::new();
+    object(value, &mut kept, |key, value, out| {
+        let is_hop = key.starts_with(PROTOCOL) && !PASSED.contains(&key);
+        !is_hop && key != "progressToken" && member(key, value.as_bytes(), out)
+    });
+    kept.len() > 2 && member(key, &kept, out)
+}
+
+/// A result without what its revision alone wants of it.
+pub(super) fn complete(result: &Raw, context: &Context) -> Outcome {
+    let text = result.as_str();
+    if !result.is_object() {
+        return Outcome::Failed(broken("gave a result that is no object"));
+    }
+    if !text.contains("\"resultType\"") {
+        return Outcome::Complete(result.clone());
+    }
+    let is_modern = context.envelope().profile().era == Era::Modern;
+    let mut kind = None;
+    splice::members(text, |key, value| {
+        if key == "resultType" {
+            kind = Some(value);
+        }
+    });
+    match kind {
+        None => return Outcome::Complete(result.clone()),
+        Some("\"complete\"") => {}
+        Some("\"task\"") if is_modern => return Outcome::Passed(result.clone()),
+        Some(_) => return Outcome::Failed(broken("gave a result of a type that is not known")),
+    }
+    let mut out = Vec::with_capacity(text.len());
+    object(text, &mut out, |key, value, out| match key {
+        "resultType" => false,
+        "ttlMs" | "cacheScope" if !is_modern => false,
+        _ => member(key, value.as_bytes(), out),
+    });
+    Outcome::Complete(Raw::trusted(out))
+}
+
+/// Appends an object again, of the members that are written.
+fn object(text: &str, out: &mut Vec<u8>, mut write: impl FnMut(&str, &str, &mut Vec<u8>) -> bool) {
+    out.push(b'{');
+    let start = out.len();
+    splice::members(text, |key, value| {
+        let end = out.len();
+        if end > start {
+            out.push(b',');
+        }
+        if !write(key, value, out) {
+            out.truncate(end);
+        }
+    });
+    out.push(b'}');
+}
+
+fn member(key: &str, value: &[u8], out: &mut Vec<u8>) -> bool {
+    write::string(out, key);
+    out.push(b':');
+    out.extend_from_slice(value);
+    true
+}
+
+/// The server behind us does what it must not.
+pub(super) fn broken(what: &str) -> RpcError {
+    tracing::warn!(what, "the server behind this one breaks the protocol");
+    let message = format!("The server behind this one {what}.");
+    RpcError::new(Code::Internal, message)
+}
+
+/// The error of a server behind us, or what happened to it.
+pub(super) fn failed(error: ClientError) -> RpcError {
+    let refused = match error {
+        ClientError::Refused(refused) => refused,
+        ClientError::NeedsInput(_) => {
+            let why = "The server behind this one asks something that nobody here answers.";
+            return RpcError::new(Code::Internal, why);
+        }
+        other => {
+            tracing::warn!(error = %other, "the server behind this one does not answer");
+            let why = match other {
+                ClientError::TimedOut(_) => "The server behind this one did not answer in time.",
+                ClientError::Gone { .. } | ClientError::Broken(_) => {
+                    "The server behind this one has ended before it answered; whether it has done what was asked is not known."
+                }
+                ClientError::Unreachable(_) | ClientError::NotStarted { .. } => {
+                    "The server behind this one cannot be reached."
+                }
+                _ => "The server behind this one does not answer as it should; the log has more.",
+            };
+            return RpcError::new(Code::Internal, why);
+        }
+    };
+    let error = RpcError::new(code(&refused), refused.message);
+    match refused.data {
+        Some(data) => error.with_data(data),
+        None => error,
+    }
+}
+
+fn code(refused: &Refusal) -> Code {
+    let names_uri = || {
+        let data = refused.data.as_ref();
+        let data = data.and_then(|data| data.decode::<Object>().ok());
+        data.is_some_and(|data| data.contains("uri"))
+    };
+    let known = [
+        Code::InvalidRequest,
+        Code::MethodNotFound,
+        Code::Internal,
+        Code::MissingCapability,
+        Code::VisitFirst,
+    ];
+    match refused.code {
+        CODE_RESOURCE_NOT_FOUND => Code::ResourceMissing,
+        code if code == Code::InvalidParams.number() => {
+            // D-01.
+            if names_uri() {
+                Code::ResourceMissing
+            } else {
+                Code::InvalidParams
+            }
+        }
+        // What is between two servers alone is no news for a client; the rest is the server's to say.
+        number => {
+            let known = known.into_iter().find(|code| code.number() == number);
+            known.unwrap_or(Code::Passed(number))
+        }
+    }
+}
