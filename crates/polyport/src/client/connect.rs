@@ -27,7 +27,7 @@ const NAME: &str = "polyport";
 const END: Duration = Duration::from_secs(1);
 
 /// How a server is reached, and how it is spoken to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Connect {
     way: Way,
     speaks: Revisions,
@@ -39,7 +39,7 @@ pub struct Connect {
 }
 
 /// Who looks on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct LooksOn(Option<Tap>);
 
 impl fmt::Debug for LooksOn {
@@ -48,7 +48,7 @@ impl fmt::Debug for LooksOn {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Way {
     Command(Command),
     Service(Box<Service>),

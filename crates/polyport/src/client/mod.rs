@@ -20,6 +20,8 @@ mod calls;
 mod changes;
 mod connect;
 mod error;
+mod link;
+mod pool;
 mod receiver;
 mod relay;
 mod tasks;
@@ -47,8 +49,10 @@ pub use connect::Connect;
 use receiver::Receiver;
 
 pub use error::ClientError;
+pub use link::{Health, Link, LinkError};
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
+pub use pool::{Pool, PoolError};
 pub use relay::Relay;
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
@@ -82,6 +86,8 @@ enum Serving {
     },
     #[cfg(feature = "http-client")]
     Elsewhere,
+    /// Nothing any more: we have ended it.
+    Ended,
 }
 
 /// The members of a page that are read in every list.
@@ -315,21 +321,22 @@ impl Client {
     /// Ends the connection, as [`close`](Self::close) does, where others hold the client too.
     pub(crate) async fn finish(&self) {
         self.caller.finish().await;
+        let server = std::mem::replace(&mut *self.server.lock().await, Serving::Ended);
+        if let Serving::Child(child) = server {
+            child.end().await;
+        }
     }
 
     /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.
     pub async fn close(self) {
-        self.caller.close().await;
-        if let Serving::Child(child) = self.server.into_inner() {
-            child.end().await;
-        }
+        self.finish().await;
     }
 
     /// How the server ended, as far as it can be said soon.
     async fn gone(&self) -> ClientError {
         match &mut *self.server.lock().await {
             Serving::Child(child) => connect::how_it_ended(child).await,
-            Serving::Inside { .. } => ClientError::without_a_word(),
+            Serving::Inside { .. } | Serving::Ended => ClientError::without_a_word(),
             #[cfg(feature = "http-client")]
             Serving::Elsewhere => ClientError::without_a_word(),
         }

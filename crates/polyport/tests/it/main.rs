@@ -22,6 +22,7 @@ mod macros;
 mod mirrored;
 mod output;
 mod parts;
+mod pool;
 mod questions;
 mod relayed;
 mod resources;

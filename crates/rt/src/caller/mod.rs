@@ -329,6 +329,8 @@ impl Caller {
         if let Some(carrier) = carrier {
             carrier.finish().await;
         }
+        // Whoever still waits hears that nothing comes any more.
+        Inbox::of(self.shared.clone()).close();
     }
 
     fn patient(&self) -> Wait {
