@@ -38,12 +38,33 @@ struct Inner {
     listeners: Mutex<HashMap<u64, Weak<Listener>>>,
     interest: Interest,
     dropped_logs: AtomicU64,
+    /// Buses of parts of the clients.
+    children: Mutex<Vec<Weak<Self>>>,
 }
 
 impl Bus {
     /// A bus on which nobody listens.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A bus for some of the clients: what is told on it only they hear, and what is told here does not reach them. It ends with this one.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let child = Self::new();
+        let mut children = lock(&self.0.children);
+        children.retain(|child| child.strong_count() > 0);
+        children.push(Arc::downgrade(&child.0));
+        child
+    }
+
+    fn children(&self) -> Vec<Self> {
+        let children = lock(&self.0.children);
+        children
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(Self)
+            .collect()
     }
 
     /// Tells this watcher which resources are subscribed to. There can be one; false: there is one already.
@@ -150,12 +171,18 @@ impl Bus {
 
     /// How many listen: legacy sessions and streams of `subscriptions/listen`.
     pub fn listeners(&self) -> usize {
-        lock(&self.0.listeners).len()
+        let own = lock(&self.0.listeners).len();
+        own + self.children().iter().map(Self::listeners).sum::<usize>()
+    }
+
+    /// The resources that somebody is subscribed to.
+    pub fn subscriptions(&self) -> Vec<String> {
+        self.0.interest.uris()
     }
 
     /// How many resources somebody is subscribed to.
     pub fn watched(&self) -> usize {
-        self.0.interest.len()
+        self.0.interest.len() + self.children().iter().map(Self::watched).sum::<usize>()
     }
 
     /// A legacy session listens: to all list changes, to what it subscribes to, to logs of its level.
@@ -245,6 +272,7 @@ impl Bus {
                 listener.end();
             }
         }
+        self.children().iter().for_each(Self::end);
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Listener>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polyport_proto::peer::{self, wants_reply};
-use polyport_proto::{Admitted, Blame, Outcome, Peer, Principal, Receipt, Turn};
+use polyport_proto::{Admitted, Blame, Envelope, Outcome, Peer, Principal, Receipt, Turn};
 use polyport_wire::{Line, Lines, Malformed, Message, Raw, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
@@ -339,7 +339,8 @@ impl Driver<'_> {
         if let Some(session) = self.peer.session() {
             let alert: Arc<dyn Alert> = self.outbox.clone();
             let limits = &self.service.limits;
-            let (bus, alert) = (&self.service.bus, Arc::downgrade(&alert));
+            let envelope = Envelope::remembered(session.clone(), None);
+            let (bus, alert) = (self.service.bus_of(&envelope), Arc::downgrade(&alert));
             let listener = bus.listen_session(session.clone(), alert, limits);
             self.outbox.set_listener(listener);
         }

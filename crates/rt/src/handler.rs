@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Notice, Outcome};
+use polyport_proto::{Envelope, Notice, Outcome};
 
 use crate::bus::Bus;
 use crate::context::Call;
@@ -39,6 +39,13 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Where it tells what changes outside of calls; none: nothing does.
     fn bus(&self) -> Option<Bus> {
+        None
+    }
+
+    /// The same where clients hear of different things: what changes for this one. It is a [child](Bus::child) of the other. None: all
+    /// hear the same.
+    fn bus_of(&self, envelope: &Envelope) -> Option<Bus> {
+        let _ = envelope;
         None
     }
 
@@ -112,6 +119,8 @@ pub trait DynHandler: Send + Sync + 'static {
     fn notice_dyn(&self, notice: Notice);
     /// See [`Handler::bus`].
     fn bus_dyn(&self) -> Option<Bus>;
+    /// See [`Handler::bus_of`].
+    fn bus_of_dyn(&self, envelope: &Envelope) -> Option<Bus>;
     /// See [`Handler::result_meta`].
     fn result_meta_dyn(&self) -> String;
     /// See [`Handler::header_params`].
@@ -133,6 +142,10 @@ impl<H: Handler> DynHandler for H {
 
     fn bus_dyn(&self) -> Option<Bus> {
         self.bus()
+    }
+
+    fn bus_of_dyn(&self, envelope: &Envelope) -> Option<Bus> {
+        self.bus_of(envelope)
     }
 
     fn result_meta_dyn(&self) -> String {

@@ -73,9 +73,12 @@ async fn listen(service: Service, call: Call) -> Outcome {
     let mut id = Vec::new();
     context.request_id().write(&mut id);
     let id = Raw::trusted(id);
-    let listener = service
-        .bus
-        .listen_filter(&notifications, id.clone(), context.alert(), limits);
+    let listener = service.bus_of(context.envelope()).listen_filter(
+        &notifications,
+        id.clone(),
+        context.alert(),
+        limits,
+    );
     let listener = match listener {
         Ok(listener) => listener,
         Err(blame) => return Outcome::Failed(blame.error()),

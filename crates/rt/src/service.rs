@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Blame, Limits, Notice, Revisions, RpcError};
+use polyport_proto::{Blame, Envelope, Limits, Notice, Revisions, RpcError};
 use tokio::sync::Notify;
 
 use crate::bus::Bus;
@@ -155,6 +155,12 @@ impl Service {
         } else {
             Ok(())
         }
+    }
+
+    /// Where what changes for this client is told.
+    pub fn bus_of(&self, envelope: &Envelope) -> Bus {
+        let bus = self.handler.bus_of_dyn(envelope);
+        bus.unwrap_or_else(|| self.bus.clone())
     }
 
     /// Tells the handler of a notification. A panic in it is logged, and the server lives on.

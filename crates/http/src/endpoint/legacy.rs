@@ -114,7 +114,7 @@ impl Endpoint {
             return Ok(respond::reply(200, text, accepts));
         }
         let session = Arc::new(Session::new(peer, &self.0.store));
-        session.listen_to(&self.0.service.bus);
+        session.listen_to(&self.0.service);
         let opened = self.open(principal, session);
         let Some(id) = opened.map_err(|blame| Refusal::new(&blame, Some(receipt.id)))? else {
             return Ok(respond::empty(500));

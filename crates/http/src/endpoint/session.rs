@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport_proto::http::{EventId, Occupied};
-use polyport_proto::{Blame, Limits, Peer, Turn};
+use polyport_proto::{Blame, Envelope, Limits, Peer, Turn};
 use polyport_rt::quota::Place;
 use polyport_rt::stats::Live;
-use polyport_rt::{Alert, Asked, Bus, CancelReason, Context, Listener, NoAnswer};
+use polyport_rt::{Alert, Asked, CancelReason, Context, Listener, NoAnswer, Service};
 use polyport_wire::{Malformed, Raw};
 
 use super::streams::Streams;
@@ -133,7 +133,7 @@ impl Session {
     }
 
     /// The handshake has succeeded: from now on it hears of changes.
-    pub(crate) fn listen_to(self: &Arc<Self>, bus: &Bus) {
+    pub(crate) fn listen_to(self: &Arc<Self>, service: &Service) {
         let Some(remembered) = self.peer().session().cloned() else {
             return;
         };
@@ -142,6 +142,7 @@ impl Session {
         }
         let alert: Arc<dyn Alert> = self.clone();
         let limits = &self.store.limits;
+        let bus = service.bus_of(&Envelope::remembered(remembered.clone(), None));
         let listener = bus.listen_session(remembered, Arc::downgrade(&alert), limits);
         *self.lock_listener() = Some(listener);
     }

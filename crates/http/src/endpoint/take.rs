@@ -142,7 +142,7 @@ impl Endpoint {
         let service = &self.0.service;
         let context = call.context.clone();
         // Elsewhere the session is made when the handshake has succeeded.
-        let bus = (receipt.opening && session.is_pair()).then(|| service.bus.clone());
+        let opened = (receipt.opening && session.is_pair()).then(|| service.clone());
         let (session, exchange) = (session.clone(), exchange.clone());
         let finish = move |outcome: Option<Outcome>| {
             let mut text = Vec::new();
@@ -153,8 +153,8 @@ impl Endpoint {
                     peer.finish(&receipt.id, &outcome, &mut text);
                 }
                 drop(peer);
-                if let Some(bus) = bus {
-                    session.listen_to(&bus);
+                if let Some(service) = opened {
+                    session.listen_to(&service);
                 }
             }
             exchange.end(&context, 200, text);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polyport_proto::Revision;
-use polyport_rt::Handler as _;
+use polyport_rt::{Bus, Handler as _};
 use tokio::time::Instant;
 
 use super::{ClientError, Connect, Relay};
@@ -37,6 +37,7 @@ pub struct Link(Arc<Inner>);
 
 struct Inner {
     connect: Connect,
+    bus: Option<Bus>,
     /// Held by whoever connects.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -115,8 +116,18 @@ impl std::error::Error for LinkError {
 impl Link {
     /// A link to a server that nobody has connected to yet.
     pub fn new(connect: Connect) -> Self {
+        Self::made(connect, None)
+    }
+
+    /// The same where those who listen do so on a bus that there is already.
+    pub fn on_bus(connect: Connect, bus: Bus) -> Self {
+        Self::made(connect, Some(bus))
+    }
+
+    fn made(connect: Connect, bus: Option<Bus>) -> Self {
         Self(Arc::new(Inner {
             connect,
+            bus,
             turn: tokio::sync::Mutex::new(()),
             state: Mutex::new(State {
                 open: None,
@@ -139,6 +150,13 @@ impl Link {
         let inner = self.0.clone();
         let connecting = tokio::spawn(async move { inner.connect().await });
         connecting.await.unwrap_or(Err(LinkError::Closed))
+    }
+
+    /// The connection that there is now.
+    pub fn current(&self) -> Option<Arc<Relay>> {
+        let mut state = self.0.state();
+        state.look();
+        state.open.clone()
     }
 
     /// How the server is.
@@ -184,7 +202,7 @@ impl Inner {
         }
         let connected = self.connect.clone().connect().await;
         let relay = match connected {
-            Ok(client) => Arc::new(client.into_handler()),
+            Ok(client) => Arc::new(client.into_handler_on(self.bus.clone().unwrap_or_default())),
             Err(error) => return Err(self.state().fails(Arc::new(error))),
         };
         if !self.keep(&relay) {

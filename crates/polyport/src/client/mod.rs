@@ -53,7 +53,7 @@ pub use link::{Health, Link, LinkError};
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
-pub use relay::Relay;
+pub use relay::{Changed, Relay};
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 

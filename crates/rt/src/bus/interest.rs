@@ -38,6 +38,10 @@ impl Interest {
         lock(&self.uris).contains_key(uri)
     }
 
+    pub(super) fn uris(&self) -> Vec<String> {
+        lock(&self.uris).keys().cloned().collect()
+    }
+
     pub(super) fn len(&self) -> usize {
         lock(&self.uris).len()
     }

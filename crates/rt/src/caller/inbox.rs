@@ -109,6 +109,7 @@ impl Inbox {
         let carrier = state.carrier.take();
         drop(state);
         self.0.noted.notify_one();
+        self.0.closed.notify_waiters();
         if let Some(carrier) = carrier {
             carrier.abort();
         }

@@ -91,6 +91,7 @@ impl fmt::Debug for Wait {
 struct Shared {
     state: Mutex<State>,
     noted: Notify,
+    closed: Notify,
     /// The server has forgotten the session, or it was opened anew.
     forgotten: Notify,
 }
@@ -173,6 +174,7 @@ impl Caller {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             noted: Notify::new(),
+            closed: Notify::new(),
             forgotten: Notify::new(),
         });
         // Under the lock: what it reads at once waits until it is there.
@@ -321,6 +323,17 @@ impl Caller {
     /// Has the connection ended?
     pub fn is_closed(&self) -> bool {
         self.shared.lock().carrier.is_none()
+    }
+
+    /// Waits until it has.
+    pub async fn closed(&self) {
+        loop {
+            let closed = self.shared.closed.notified();
+            if self.is_closed() {
+                return;
+            }
+            closed.await;
+        }
     }
 
     /// The same as [`close`](Self::close) where others hold the caller, too.

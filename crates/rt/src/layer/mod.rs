@@ -37,7 +37,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Notice, Outcome, RpcError};
+use polyport_proto::{Envelope, Notice, Outcome, RpcError};
 
 use crate::bus::Bus;
 use crate::context::Call;
@@ -132,6 +132,10 @@ impl<L: Layer> Handler for Layered<L> {
 
     fn bus(&self) -> Option<Bus> {
         self.inner.0.bus_dyn()
+    }
+
+    fn bus_of(&self, envelope: &Envelope) -> Option<Bus> {
+        self.inner.0.bus_of_dyn(envelope)
     }
 
     fn result_meta(&self) -> String {

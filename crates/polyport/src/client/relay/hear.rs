@@ -10,7 +10,7 @@ use polyport_model::{
     ElicitationCompleteParams, Level, LogParams, Method, SetLevel, SetLevelParams, method,
 };
 use polyport_proto::{Era, Revision, TaskForm};
-use polyport_rt::{Bus, Context, Watcher};
+use polyport_rt::{Context, Watcher};
 use polyport_wire::{Limits, Message, Params};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -46,11 +46,9 @@ type Told = oneshot::Sender<Result<(), ClientError>>;
 impl Hearing {
     pub(super) fn begin(shared: &Arc<Shared>) -> Self {
         let (wishes, wished) = mpsc::channel(MAX_WISHES);
-        let bus = shared.bus.clone();
-        bus.set_watcher(Arc::new(Watch(wishes.downgrade())));
+        shared.bus.set_watcher(Arc::new(Watch(wishes.downgrade())));
         let ear = Ear {
             shared: Arc::downgrade(shared),
-            bus,
         };
         let task = tokio::spawn(hear(ear, wished)).abort_handle();
         Self {
@@ -71,6 +69,11 @@ impl Hearing {
         let sent = self.wishes.send(wish).await;
         sent.map_err(|_| ClientError::without_a_word())?;
         answer.await.map_err(|_| ClientError::without_a_word())?
+    }
+
+    /// Somebody begins or ends to want to hear of a resource.
+    pub(super) fn watch(&self, uri: &str, on: bool) {
+        watch(&self.wishes, uri, on);
     }
 
     /// Has a legacy server log at this level at least. What nobody has asked for is left out where it is heard.
@@ -98,26 +101,33 @@ struct Watch(mpsc::WeakSender<Wish>);
 
 impl Watcher for Watch {
     fn watch(&self, uri: &str, on: bool) {
-        let uri = uri.to_owned();
-        let wish = if on {
-            Wish::Subscribe(uri, None)
-        } else {
-            Wish::Unsubscribe(uri)
-        };
-        let sent = self.0.upgrade().map(|wishes| wishes.try_send(wish));
-        if matches!(sent, Some(Err(mpsc::error::TrySendError::Full(_)))) {
-            tracing::warn!(
-                limit = MAX_WISHES,
-                "a change of what is subscribed to is not told to the server"
-            );
+        if let Some(wishes) = self.0.upgrade() {
+            watch(&wishes, uri, on);
         }
+    }
+}
+
+fn watch(wishes: &mpsc::Sender<Wish>, uri: &str, on: bool) {
+    let uri = uri.to_owned();
+    let wish = if on {
+        Wish::Subscribe(uri, None)
+    } else {
+        Wish::Unsubscribe(uri)
+    };
+    if matches!(
+        wishes.try_send(wish),
+        Err(mpsc::error::TrySendError::Full(_))
+    ) {
+        tracing::warn!(
+            limit = MAX_WISHES,
+            "a change of what is subscribed to is not told to the server"
+        );
     }
 }
 
 /// What who hears needs of the relay, without keeping it.
 struct Ear {
     shared: Weak<Shared>,
-    bus: Bus,
 }
 
 async fn hear(ear: Ear, mut wished: mpsc::Receiver<Wish>) {
@@ -138,17 +148,17 @@ async fn hear(ear: Ear, mut wished: mpsc::Receiver<Wish>) {
         }
         let flow = match tells(client) {
             true => match client.changes(wanted.clone()).await {
-                Ok(changes) => follow(&ear, &shared, changes, &mut wished, &mut wanted).await,
+                Ok(changes) => follow(&shared, changes, &mut wished, &mut wanted).await,
                 Err(ClientError::Refused(error)) => {
                     tracing::warn!(%error, "the server tells of no changes, though it said that it would");
-                    only_notes(&ear, client, &mut wished).await
+                    only_notes(&shared, &mut wished).await
                 }
                 Err(error) => {
                     tracing::debug!(%error, "changes cannot be listened to now");
                     ControlFlow::Continue(())
                 }
             },
-            false => only_notes(&ear, client, &mut wished).await,
+            false => only_notes(&shared, &mut wished).await,
         };
         if flow.is_break() || client.is_closed() {
             return;
@@ -156,7 +166,9 @@ async fn hear(ear: Ear, mut wished: mpsc::Receiver<Wish>) {
         drop(shared);
         sleep(PAUSE).await;
         // What happened meanwhile is not known.
-        ear.tell_all();
+        if let Some(shared) = ear.shared.upgrade() {
+            shared.tell_all();
+        }
     }
 }
 
@@ -174,7 +186,6 @@ fn tells(client: &Client) -> bool {
 
 /// Hears changes and fulfils wishes, until the stream of changes or the relay ends.
 async fn follow(
-    ear: &Ear,
     shared: &Shared,
     mut changes: Changes<'_>,
     wished: &mut mpsc::Receiver<Wish>,
@@ -184,7 +195,7 @@ async fn follow(
         let wish = tokio::select! {
             heard = changes.next() => {
                 match heard {
-                    Ok(Some(heard)) => ear.tell(shared, &heard),
+                    Ok(Some(heard)) => shared.tell(&heard),
                     Ok(None) | Err(_) => break,
                 }
                 continue;
@@ -209,11 +220,8 @@ async fn follow(
 }
 
 /// The same at a server that tells of no changes.
-async fn only_notes(
-    ear: &Ear,
-    client: &Client,
-    wished: &mut mpsc::Receiver<Wish>,
-) -> ControlFlow<()> {
+async fn only_notes(shared: &Shared, wished: &mut mpsc::Receiver<Wish>) -> ControlFlow<()> {
+    let client = &shared.client;
     loop {
         tokio::select! {
             note = client.caller.notification() => {
@@ -221,7 +229,7 @@ async fn only_notes(
                     return ControlFlow::Break(());
                 };
                 if let Ok(message) = Message::parse(note, &Limits::default()) {
-                    ear.pass(client, &message);
+                    shared.pass_on(&message);
                 }
             }
             wish = wished.recv() => match wish {
@@ -260,22 +268,31 @@ fn answer(told: Option<Told>, result: Result<(), ClientError>) {
     }
 }
 
-impl Ear {
-    fn tell(&self, shared: &Shared, heard: &Heard) {
-        let bus = &self.bus;
+impl Shared {
+    fn tell(&self, heard: &Heard) {
+        let (bus, changed) = (&self.bus, &self.changed);
         match &heard.change {
-            Change::Tools => bus.tools_changed(),
-            Change::Prompts => bus.prompts_changed(),
-            Change::Resources => bus.resources_changed(),
+            Change::Tools => {
+                changed.tools.fetch_add(1, Ordering::Release);
+                bus.tools_changed();
+            }
+            Change::Prompts => {
+                changed.prompts.fetch_add(1, Ordering::Release);
+                bus.prompts_changed();
+            }
+            Change::Resources => {
+                changed.resources.fetch_add(1, Ordering::Release);
+                bus.resources_changed();
+            }
             Change::Updated(uri) => bus.updated(uri),
             Change::Reopened => self.tell_all(),
-            Change::Log(log) => self.log(shared, log),
+            Change::Log(log) => self.log(log),
             Change::Other => {
                 let message = heard.message.clone().map(|raw| raw.into_bytes());
                 let message =
                     message.and_then(|text| Message::parse(text, &Limits::default()).ok());
                 if let Some(message) = message {
-                    self.pass(&shared.client, &message);
+                    self.pass_on(&message);
                 }
             }
         }
@@ -283,6 +300,10 @@ impl Ear {
 
     /// Everything may have changed.
     fn tell_all(&self) {
+        let changed = &self.changed;
+        for list in [&changed.tools, &changed.prompts, &changed.resources] {
+            list.fetch_add(1, Ordering::Release);
+        }
         self.bus.tools_changed();
         self.bus.prompts_changed();
         self.bus.resources_changed();
@@ -290,24 +311,21 @@ impl Ear {
     }
 
     /// A log message that names no call belongs to the one that runs, if it is one; else to the sessions that want such.
-    fn log(&self, shared: &Shared, log: &LogParams) {
+    fn log(&self, log: &LogParams) {
         let data = log.data.as_str();
-        match shared.running.only() {
+        match self.running.only() {
             Some(context) => context.log(log.level, log.logger.as_deref(), data),
             None => self.bus.log(log.level, log.logger.as_deref(), data),
         }
     }
 
     /// Passes on what is no change, in the words in which it came.
-    fn pass(&self, client: &Client, message: &Message) {
+    fn pass_on(&self, message: &Message) {
         match &*message.method() {
             "notifications/message" => {
                 let log = message.params().raw();
-                if let (Some(Ok(log)), Some(shared)) = (
-                    log.map(|log| log.decode::<LogParams>()),
-                    self.shared.upgrade(),
-                ) {
-                    self.log(&shared, &log);
+                if let Some(Ok(log)) = log.map(|log| log.decode::<LogParams>()) {
+                    self.log(&log);
                 }
             }
             method::NOTIFICATIONS_ELICITATION_COMPLETE => {
@@ -327,7 +345,7 @@ impl Ear {
                 let fits = move |revision: Revision| {
                     !is_task || revision.profile().tasks == TaskForm::Core
                 };
-                if client.opened.revision.profile().era == Era::Legacy {
+                if self.era() == Era::Legacy {
                     self.bus.pass(message.frame(), fits);
                 }
             }

@@ -7,6 +7,7 @@ mod rounds;
 mod words;
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -40,9 +41,21 @@ pub struct Relay(Arc<Shared>);
 struct Shared {
     client: Client,
     bus: Bus,
+    changed: Changed,
     running: Running,
     parked: Parked,
     hearing: OnceLock<Hearing>,
+}
+
+/// How often the lists of a server have changed since it was connected to, or may have.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// That of tools.
+    pub tools: AtomicU64,
+    /// That of prompts.
+    pub prompts: AtomicU64,
+    /// Those of resources and of their templates.
+    pub resources: AtomicU64,
 }
 
 impl Client {
@@ -60,9 +73,15 @@ impl Client {
     /// # }
     /// ```
     pub fn into_handler(self) -> Relay {
+        self.into_handler_on(Bus::new())
+    }
+
+    /// The same where those who listen do so on a bus that there is already.
+    pub fn into_handler_on(self, bus: Bus) -> Relay {
         let shared = Arc::new(Shared {
             client: self,
-            bus: Bus::new(),
+            bus,
+            changed: Changed::default(),
             running: Running::default(),
             parked: Parked::default(),
             hearing: OnceLock::new(),
@@ -90,7 +109,7 @@ impl Handler for Relay {
         match call.method {
             "server/discover" => Outcome::Complete(shared.discovered(&call.context)),
             "subscriptions/listen" => self.listen(&call.params).await,
-            "resources/subscribe" => self.subscribe(&call.params).await,
+            "resources/subscribe" => self.take_subscription(&call.params).await,
             // The edge tells the bus, and that the server once nobody is left.
             "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
             method if method.starts_with("tasks/") && !shared.shares_tasks(&call.context) => {
@@ -141,9 +160,19 @@ impl Relay {
         shared.hearing.get_or_init(|| Hearing::begin(shared))
     }
 
+    /// How often each list of the server has changed, as far as it has told.
+    pub fn changed(&self) -> &Changed {
+        &self.0.changed
+    }
+
     /// Has the connection to the server ended?
     pub fn is_closed(&self) -> bool {
         self.0.client.is_closed()
+    }
+
+    /// Waits for that.
+    pub async fn closed(&self) {
+        self.0.client.caller.closed().await;
     }
 
     /// The client that asks the server.
@@ -186,7 +215,20 @@ impl Relay {
         Outcome::Complete(Raw::trusted(json!({"notifications": honoured}).to_string()))
     }
 
-    async fn subscribe(&self, params: &Params) -> Outcome {
+    /// Has the server tell of changes of a resource, on the bus of the relay.
+    ///
+    /// # Errors
+    /// It does not take the subscription.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        self.hearing().subscribe(uri).await
+    }
+
+    /// Somebody begins, or the last one ends, to want to hear of changes of a resource, where the bus is not the relay's own.
+    pub fn watch(&self, uri: &str, on: bool) {
+        self.hearing().watch(uri, on);
+    }
+
+    async fn take_subscription(&self, params: &Params) -> Outcome {
         if !self
             .0
             .client

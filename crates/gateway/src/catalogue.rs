@@ -1,0 +1,203 @@
+//! What several servers offer, as one list, and to which of them each entry belongs. A value; who fetches it is `peer`.
+
+use std::collections::HashMap;
+
+use polyport_wire::{Raw, splice, write};
+
+use crate::names::{self, Prefix};
+
+/// One of the four lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl Kind {
+    /// The member of an entry that names it.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// The member of a result that holds the list.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+}
+
+/// The lists of all servers as one.
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    /// As they are shown, in the order of the servers and of their lists.
+    pub(crate) entries: Vec<Raw>,
+    /// By the name that is shown.
+    routes: HashMap<String, Route>,
+}
+
+/// Whose something is, and what it is called there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Route {
+    pub(crate) server: usize,
+    pub(crate) name: String,
+}
+
+impl Merged {
+    /// Puts lists together, one of each server. What has no name is left out.
+    pub(crate) fn of(kind: Kind, prefix: Prefix, servers: &[&str], lists: &[&[Raw]]) -> Self {
+        let mut things = Vec::new();
+        let mut texts = Vec::new();
+        for (server, list) in lists.iter().enumerate() {
+            for entry in *list {
+                if let Some(name) = named(kind, entry) {
+                    things.push((server, name));
+                    texts.push(entry);
+                }
+            }
+        }
+        let borrowed: Vec<_> = things.iter().map(|(s, name)| (*s, &**name)).collect();
+        let shown = match kind {
+            Kind::Tools | Kind::Prompts => names::shown(prefix, servers, &borrowed),
+            Kind::Resources | Kind::Templates => shown_uris(servers, &borrowed),
+        };
+        let mut merged = Self::default();
+        for (((server, name), entry), shown) in things.into_iter().zip(texts).zip(shown) {
+            let Some(shown) = shown else {
+                let server = servers[server];
+                tracing::warn!(server, name, "the name is taken: it is left out");
+                continue;
+            };
+            let entry = if shown == name {
+                entry.clone()
+            } else {
+                renamed(kind, entry, &shown)
+            };
+            merged.entries.push(entry);
+            merged.routes.insert(shown, Route { server, name });
+        }
+        merged
+    }
+
+    /// Whose it is that is shown under this name.
+    pub(crate) fn route(&self, shown: &str) -> Option<&Route> {
+        self.routes.get(shown)
+    }
+
+    /// All of them, with the names that are shown.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = (&str, &Route)> {
+        self.routes.iter().map(|(shown, route)| (&**shown, route))
+    }
+}
+
+/// Addresses are kept where no two servers have the same.
+fn shown_uris(servers: &[&str], things: &[(usize, &str)]) -> Vec<Option<String>> {
+    let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (server, uri) in things {
+        of.entry(uri).or_default().push(*server);
+    }
+    let mut seen = std::collections::HashSet::new();
+    things
+        .iter()
+        .map(|(server, uri)| {
+            if !seen.insert((*server, *uri)) {
+                return None;
+            }
+            let first = of.get(uri).and_then(|of| of.first());
+            let alone = of.get(uri).is_none_or(|of| of.iter().all(|s| s == server));
+            Some(if alone || first.is_none() {
+                (*uri).to_owned()
+            } else {
+                names::prefixed_uri(servers[*server], uri)
+            })
+        })
+        .collect()
+}
+
+fn named(kind: Kind, entry: &Raw) -> Option<String> {
+    let mut name = None;
+    splice::members(entry.as_str(), |key, value| {
+        if key == kind.key() {
+            name = serde_json::from_str(value).ok();
+        }
+    });
+    name
+}
+
+/// The same entry under another name; everything else stays as it came.
+fn renamed(kind: Kind, entry: &Raw, shown: &str) -> Raw {
+    let text = entry.as_str();
+    let mut at = None;
+    splice::members(text, |key, value| {
+        if key == kind.key() {
+            let start = value.as_ptr() as usize - text.as_ptr() as usize;
+            at = Some(start..start + value.len());
+        }
+    });
+    let Some(at) = at else {
+        return entry.clone();
+    };
+    let mut name = Vec::new();
+    write::string(&mut name, shown);
+    let mut out = Vec::new();
+    splice::replace(text.as_bytes(), &[(at, &name)], &mut out);
+    Raw::trusted(out)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn raws(texts: &[&'static str]) -> Vec<Raw> {
+        texts.iter().map(|text| Raw::from_static(text)).collect()
+    }
+
+    // req: S-GATE-BYTES
+    #[test]
+    fn entries_pass_as_they_came_but_for_their_names() {
+        let one = raws(&[
+            r#"{"x-vendor":{"deep":[1, 2.50, 9007199254740993]},"name":"say","icons":[{"src":"a"}]}"#,
+            r#"{"name":"only"}"#,
+        ]);
+        let two = raws(&[r#"{"title":"é","name":"say"}"#, r#"{"no":"name"}"#]);
+        let merged = Merged::of(Kind::Tools, Prefix::WhenNeeded, &["a", "b"], &[&one, &two]);
+        let texts: Vec<_> = merged.entries.iter().map(Raw::as_str).collect();
+        assert_eq!(
+            texts,
+            [
+                r#"{"x-vendor":{"deep":[1, 2.50, 9007199254740993]},"name":"a__say","icons":[{"src":"a"}]}"#,
+                r#"{"name":"only"}"#,
+                r#"{"title":"é","name":"b__say"}"#,
+            ]
+        );
+        let route = merged.route("b__say").unwrap();
+        assert_eq!((route.server, &*route.name), (1, "say"));
+        assert_eq!(merged.route("say"), None);
+    }
+
+    // req: S-GATE-NAMES
+    #[test]
+    fn addresses_stay_unless_two_have_the_same() {
+        let one = raws(&[r#"{"uri":"f:a","name":"x"}"#, r#"{"uri":"f:b","name":"x"}"#]);
+        let two = raws(&[r#"{"uri":"f:a","name":"x"}"#]);
+        let merged = Merged::of(
+            Kind::Resources,
+            Prefix::WhenNeeded,
+            &["a", "b"],
+            &[&one, &two],
+        );
+        let mut shown: Vec<_> = merged.routes().map(|(shown, _)| shown).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, ["a+f:a", "b+f:a", "f:b"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! What a gateway says of itself: what its servers offer together, and how each of them is to be used.
+
+use polyport::{Outcome, Raw};
+use polyport_model::{
+    EXTENSION_TASKS, ListCapability, Object, ResourcesCapability, ServerCapabilities,
+};
+use serde_json::json;
+
+use crate::peer::Peer;
+
+/// The answer to `server/discover`. Servers that are not there yet are not waited for long: their lists change when they come.
+pub(crate) async fn discover(peer: &Peer) -> Outcome {
+    let relays = peer.ready().await;
+    let mut all = ServerCapabilities::default();
+    let mut instructions = Vec::new();
+    // Whoever comes later may have any of them.
+    let is_open = relays.iter().any(Option::is_none);
+    for (relay, name) in relays.iter().zip(peer.names()) {
+        let Some(relay) = relay else {
+            continue;
+        };
+        let opened = relay.client().opened();
+        add(&mut all, &opened.capabilities);
+        if let Some(text) = &opened.instructions {
+            instructions.push(format!("# {name}\n{text}"));
+        }
+    }
+    let changing = || ListCapability {
+        list_changed: Some(true),
+        ..ListCapability::default()
+    };
+    if all.tools.is_some() || is_open {
+        all.tools = Some(changing());
+    }
+    if all.prompts.is_some() || is_open {
+        all.prompts = Some(changing());
+    }
+    if all.resources.is_some() || is_open {
+        let resources = all.resources.get_or_insert_default();
+        resources.list_changed = Some(true);
+    }
+    let mut result = json!({
+        "capabilities": all,
+        "_meta": {"io.modelcontextprotocol/serverInfo": {
+            "name": "polyport", "title": "Polyport", "version": env!("CARGO_PKG_VERSION"),
+        }},
+    });
+    if !instructions.is_empty() {
+        result["instructions"] = json!(instructions.join("\n\n"));
+    }
+    Outcome::Complete(Raw::trusted(result.to_string()))
+}
+
+/// What one server offers beside the others. Tasks name no server, so that they are not offered by several.
+fn add(all: &mut ServerCapabilities, one: &ServerCapabilities) {
+    all.tools = all.tools.take().or_else(|| one.tools.clone());
+    all.prompts = all.prompts.take().or_else(|| one.prompts.clone());
+    all.completions = all.completions.take().or_else(|| one.completions.clone());
+    all.logging = all.logging.take().or_else(|| one.logging.clone());
+    if let Some(resources) = &one.resources {
+        let ours = all
+            .resources
+            .get_or_insert_with(ResourcesCapability::default);
+        if resources.subscribe == Some(true) {
+            ours.subscribe = Some(true);
+        }
+    }
+    let beside = |all: &mut Option<Object>, one: &Option<Object>| {
+        for (name, value) in one.iter().flat_map(Object::iter) {
+            let all = all.get_or_insert_default();
+            if name != EXTENSION_TASKS && !all.contains(name) {
+                all.insert(name, value.clone());
+            }
+        }
+    };
+    beside(&mut all.experimental, &one.experimental);
+    beside(&mut all.extensions, &one.extensions);
+    for (name, value) in one.extra.iter() {
+        if !all.extra.contains(name) {
+            all.extra.insert(name, value.clone());
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Which request goes to which of the servers behind the gateway.
+
+use std::fmt;
+use std::sync::Arc;
+
+use polyport::client::Connect;
+use polyport::{Bus, Call, Code, Envelope, Handler, Notice, Outcome, Raw, RpcError, StartError};
+use polyport_model::{ListenParams, SubscriptionFilter};
+use polyport_proto::outcome::shorten;
+use polyport_wire::{Limits, Params, splice, write};
+use serde_json::json;
+
+use crate::catalogue::Kind;
+use crate::names::Prefix;
+use crate::peer::Peer;
+use crate::peers::Peers;
+use crate::{discover, lists};
+
+/// A server behind a gateway.
+#[derive(Clone, Debug)]
+pub struct Upstream {
+    pub(crate) name: String,
+    pub(crate) connect: Connect,
+}
+
+impl Upstream {
+    /// A server under a name, and how it is reached. Each client of the gateway has a connection of its own, which is made when the client
+    /// comes.
+    pub fn new(name: impl Into<String>, connect: Connect) -> Self {
+        Self {
+            name: name.into(),
+            connect,
+        }
+    }
+}
+
+/// Many servers as one. One alone is passed through as it is, with its own names and in its own words.
+pub struct Gateway {
+    shared: Arc<Shared>,
+    peers: Peers,
+}
+
+/// What all clients have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) upstreams: Vec<Upstream>,
+    pub(crate) prefix: Prefix,
+}
+
+impl Shared {
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let each = self.upstreams.iter();
+        each.map(|upstream| &*upstream.name).collect()
+    }
+}
+
+impl Gateway {
+    /// A gateway to these servers. Two of one name get different ones: the second `name-2`, and so on.
+    pub fn new(upstreams: impl IntoIterator<Item = Upstream>) -> Self {
+        let mut named: Vec<Upstream> = Vec::new();
+        for mut upstream in upstreams {
+            let (name, mut n) = (upstream.name.clone(), 1);
+            while named.iter().any(|other| other.name == upstream.name) {
+                n += 1;
+                upstream.name = format!("{name}-{n}");
+            }
+            named.push(upstream);
+        }
+        Self {
+            shared: Arc::new(Shared {
+                upstreams: named,
+                prefix: Prefix::default(),
+            }),
+            peers: Peers::default(),
+        }
+    }
+
+    /// When the name of a server is put before its tools and prompts. Default: [`Prefix::WhenNeeded`].
+    #[must_use]
+    pub fn prefix(mut self, prefix: Prefix) -> Self {
+        self.shared = Arc::new(Shared {
+            upstreams: self.shared.upstreams.clone(),
+            prefix,
+        });
+        self
+    }
+
+    fn peer(&self, envelope: &Envelope) -> Arc<Peer> {
+        self.peers.of(&self.shared, envelope)
+    }
+}
+
+impl Handler for Gateway {
+    async fn call(&self, call: Call) -> Outcome {
+        let peer = self.peer(call.context.envelope());
+        if self.shared.upstreams.len() == 1 {
+            return match peer.relay(0).await {
+                Ok(relay) => relay.call(call).await,
+                Err(error) => Outcome::Failed(error),
+            };
+        }
+        let params = call.params.clone();
+        match call.method {
+            "server/discover" => discover::discover(&peer).await,
+            "tools/list" => lists::page(&peer, Kind::Tools, &params).await,
+            "prompts/list" => lists::page(&peer, Kind::Prompts, &params).await,
+            "resources/list" => lists::page(&peer, Kind::Resources, &params).await,
+            "resources/templates/list" => lists::page(&peer, Kind::Templates, &params).await,
+            "tools/call" => named(&peer, Kind::Tools, call).await,
+            "prompts/get" => named(&peer, Kind::Prompts, call).await,
+            "resources/read" | "resources/subscribe" => addressed(&peer, call).await,
+            // The edge tells the bus, and that the server once nobody is left.
+            "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
+            "subscriptions/listen" => listen(&peer, &params).await,
+            "completion/complete" => complete(&peer, call).await,
+            method => Outcome::Failed(RpcError::method_not_found(method)),
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        let Some(session) = &notice.session else {
+            return;
+        };
+        let peer = self.peer(&Envelope::remembered(session.clone(), None));
+        for relay in peer.connected() {
+            relay.notice(notice.clone());
+        }
+    }
+
+    fn bus(&self) -> Option<Bus> {
+        Some(self.peers.bus().clone())
+    }
+
+    fn bus_of(&self, envelope: &Envelope) -> Option<Bus> {
+        Some(self.peer(envelope).bus().clone())
+    }
+
+    async fn start(&self) -> Result<(), StartError> {
+        self.peers.watch();
+        Ok(())
+    }
+
+    async fn shutdown(&self) {
+        self.peers.close().await;
+    }
+}
+
+/// A call of something that has a name.
+async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
+    let Some(name) = call.params.name() else {
+        let why = format!("{}: name is missing or not a text", call.method);
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    let Some(route) = peer.route(kind, &name).await else {
+        let what = if kind == Kind::Tools {
+            "tool"
+        } else {
+            "prompt"
+        };
+        let why = format!("Unknown {what}: {}", shorten(&name));
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    let name = name.into_owned();
+    if route.name != name
+        && let Err(error) = rename(&mut call, "name", &route.name)
+    {
+        return Outcome::Failed(error);
+    }
+    pass(peer, route.server, call).await
+}
+
+/// A request about a resource.
+async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
+    let Some(uri) = call.params.uri().map(std::borrow::Cow::into_owned) else {
+        let why = format!("{}: uri is missing or not a text", call.method);
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    if let Some(route) = peer.place(&uri).await {
+        if route.name != uri
+            && let Err(error) = rename(&mut call, "uri", &route.name)
+        {
+            return Outcome::Failed(error);
+        }
+        return pass(peer, route.server, call).await;
+    }
+    // No list names it, as it is with resources that come of nothing but a call: the first server that knows it has it.
+    let mut missing = RpcError::resource_not_found(&uri);
+    for server in peer.offering_resources().await {
+        let again = Call {
+            method: call.method,
+            params: call.params.clone(),
+            context: call.context.clone(),
+        };
+        match pass(peer, server, again).await {
+            Outcome::Failed(error) if error.code == Code::ResourceMissing => missing = error,
+            other => return other,
+        }
+    }
+    Outcome::Failed(missing)
+}
+
+/// What a client may want to hear of: all lists, which may change when a server comes or goes, and the resources that servers tell of.
+async fn listen(peer: &Peer, params: &Params) -> Outcome {
+    let asked = params.raw().map(|params| params.decode::<ListenParams>());
+    let Some(Ok(ListenParams {
+        notifications: asked,
+        ..
+    })) = asked
+    else {
+        let why = "subscriptions/listen: notifications are missing";
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    let mut taken = Vec::new();
+    for uri in asked.resource_subscriptions.iter().flatten() {
+        if peer.subscribe(uri).await {
+            taken.push(uri.clone());
+        }
+    }
+    let honoured = SubscriptionFilter {
+        tools_list_changed: asked.tools_list_changed,
+        prompts_list_changed: asked.prompts_list_changed,
+        resources_list_changed: asked.resources_list_changed,
+        resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
+        ..SubscriptionFilter::default()
+    };
+    Outcome::Complete(Raw::trusted(json!({"notifications": honoured}).to_string()))
+}
+
+/// Completion of an argument, by the server whose prompt or template it is.
+async fn complete(peer: &Peer, mut call: Call) -> Outcome {
+    let mut at = None;
+    splice::members(call.params.text().unwrap_or("{}"), |key, value| {
+        if key == "ref" && value.starts_with('{') {
+            at = Some(value.to_owned());
+        }
+    });
+    let (mut kind, mut name, mut uri) = (None, None, None);
+    let text = |value: &str| serde_json::from_str::<String>(value).ok();
+    splice::members(at.as_deref().unwrap_or("{}"), |key, value| match key {
+        "type" => kind = text(value),
+        "name" => name = text(value),
+        "uri" => uri = text(value),
+        _ => {}
+    });
+    let (route, shown, key) = match (kind.as_deref(), name, uri) {
+        (Some("ref/prompt"), Some(name), _) => {
+            (peer.route(Kind::Prompts, &name).await, name, "name")
+        }
+        (Some("ref/resource"), _, Some(uri)) => {
+            let of_template = peer.route(Kind::Templates, &uri).await;
+            let route = match of_template {
+                Some(route) => Some(route),
+                None => peer.place(&uri).await,
+            };
+            (route, uri, "uri")
+        }
+        _ => {
+            let why = "completion/complete: ref must name a prompt or a resource";
+            return Outcome::Failed(RpcError::invalid_params(why));
+        }
+    };
+    let Some(route) = route else {
+        let why = format!(
+            "completion/complete: nothing here is named {}",
+            shorten(&shown)
+        );
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    if route.name != shown
+        && let Some(at) = at
+    {
+        let mut reference = Vec::new();
+        if !exchanged(&at, key, &route.name, &mut reference) {
+            return Outcome::Failed(RpcError::invalid_params("completion/complete: ref"));
+        }
+        if let Err(error) = exchange(&mut call, "ref", &reference) {
+            return Outcome::Failed(error);
+        }
+    }
+    pass(peer, route.server, call).await
+}
+
+async fn pass(peer: &Peer, server: usize, call: Call) -> Outcome {
+    match peer.relay(server).await {
+        Ok(relay) => relay.call(call).await,
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+/// Says another name in the parameters of a call; everything else stays as it came.
+fn rename(call: &mut Call, member: &str, name: &str) -> Result<(), RpcError> {
+    let mut text = Vec::new();
+    write::string(&mut text, name);
+    exchange(call, member, &text)
+}
+
+fn exchange(call: &mut Call, member: &str, value: &[u8]) -> Result<(), RpcError> {
+    let mut out = Vec::new();
+    let found = call.params.text().is_some_and(|text| {
+        let mut at = None;
+        splice::members(text, |key, value| {
+            if key == member {
+                let start = value.as_ptr() as usize - text.as_ptr() as usize;
+                at = Some(start..start + value.len());
+            }
+        });
+        at.is_some_and(|at| {
+            splice::replace(text.as_bytes(), &[(at, value)], &mut out);
+            true
+        })
+    });
+    let params = found.then(|| Params::parse(out.into(), &Limits::default()));
+    match params {
+        Some(Ok(params)) => {
+            call.params = params;
+            Ok(())
+        }
+        _ => Err(RpcError::invalid_params(format!("{member} is missing"))),
+    }
+}
+
+/// Appends an object with another text as one of its members. False: it has none of that name.
+fn exchanged(object: &str, member: &str, text: &str, out: &mut Vec<u8>) -> bool {
+    let mut at = None;
+    splice::members(object, |key, value| {
+        if key == member {
+            let start = value.as_ptr() as usize - object.as_ptr() as usize;
+            at = Some(start..start + value.len());
+        }
+    });
+    let Some(at) = at else {
+        return false;
+    };
+    let mut value = Vec::new();
+    write::string(&mut value, text);
+    splice::replace(object.as_bytes(), &[(at, &value)], out);
+    true
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("upstreams", &self.shared.names())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,38 @@
+//! Many MCP servers as one: a [`Handler`](polyport::Handler) over connections to them, for clients of every revision.
+//!
+//! ```
+//! use polyport::{Server, Service, client::Connect};
+//! use polyport_gateway::{Gateway, Upstream};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), polyport::ClientError> {
+//! # let server = |name, tool| Server::new(name, "1").tool(tool, "", |_cx, (): ()| async { Ok("done") }).into_service();
+//! let gateway = Gateway::new([
+//!     Upstream::new("mail", Connect::service(server("mail", "send"))),
+//!     Upstream::new("files", Connect::service(server("files", "read"))),
+//! ]);
+//! // Serve it like any other handler: here to a client in this process.
+//! let client = Connect::service(Service::new(gateway)).connect().await?;
+//! let tools = client.tools().await?;
+//! assert_eq!((&*tools[0].name, &*tools[1].name), ("send", "read"));
+//! # client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Layout
+//! - [`Gateway`]: which request goes where.
+//! - `peer`: what one client has of the servers: a connection to each, and the lists.
+//! - [`names`]: under which names clients see what the servers offer.
+//! - `catalogue`: the lists of all servers as one.
+
+mod catalogue;
+mod discover;
+mod gateway;
+mod lists;
+pub mod names;
+mod peer;
+mod peers;
+
+pub use gateway::{Gateway, Upstream};
+pub use names::Prefix;
