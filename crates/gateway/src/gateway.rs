@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use polyport::client::Connect;
 use polyport::{Bus, Call, Code, Envelope, Handler, Notice, Outcome, Raw, RpcError, StartError};
 use polyport_model::{ListenParams, SubscriptionFilter};
 use polyport_proto::outcome::shorten;
@@ -14,44 +13,13 @@ use crate::catalogue::Kind;
 use crate::names::Prefix;
 use crate::peer::Peer;
 use crate::peers::Peers;
+use crate::upstream::{Shared, Upstream};
 use crate::{discover, lists};
-
-/// A server behind a gateway.
-#[derive(Clone, Debug)]
-pub struct Upstream {
-    pub(crate) name: String,
-    pub(crate) connect: Connect,
-}
-
-impl Upstream {
-    /// A server under a name, and how it is reached. Each client of the gateway has a connection of its own, which is made when the client
-    /// comes.
-    pub fn new(name: impl Into<String>, connect: Connect) -> Self {
-        Self {
-            name: name.into(),
-            connect,
-        }
-    }
-}
 
 /// Many servers as one. One alone is passed through as it is, with its own names and in its own words.
 pub struct Gateway {
     shared: Arc<Shared>,
     peers: Peers,
-}
-
-/// What all clients have in common.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) upstreams: Vec<Upstream>,
-    pub(crate) prefix: Prefix,
-}
-
-impl Shared {
-    pub(crate) fn names(&self) -> Vec<&str> {
-        let each = self.upstreams.iter();
-        each.map(|upstream| &*upstream.name).collect()
-    }
 }
 
 impl Gateway {

@@ -33,6 +33,8 @@ mod lists;
 pub mod names;
 mod peer;
 mod peers;
+mod upstream;
 
-pub use gateway::{Gateway, Upstream};
+pub use gateway::Gateway;
 pub use names::Prefix;
+pub use upstream::Upstream;

@@ -10,8 +10,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::catalogue::{Kind, Merged, Route};
-use crate::gateway::Shared;
 use crate::names;
+use crate::upstream::Shared;
 
 /// How long a client that comes waits for the servers. Those that need longer are told of when they are there.
 const READY: Duration = Duration::from_secs(3);
@@ -279,7 +279,8 @@ impl Peer {
     pub(crate) async fn close(&self) {
         self.leave();
         let mut closing = JoinSet::new();
-        for link in self.links.iter().cloned() {
+        for link in &*self.links {
+            let link = link.clone();
             closing.spawn(async move { link.close().await });
         }
         closing.join_all().await;

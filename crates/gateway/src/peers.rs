@@ -8,8 +8,8 @@ use polyport::{Bus, Envelope, Principal};
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
-use crate::gateway::Shared;
 use crate::peer::Peer;
+use crate::upstream::Shared;
 
 /// Modern clients whose connections are kept at once; the one that did nothing for the longest time makes room.
 const MAX_CLIENTS: usize = 1_000;

@@ -48,10 +48,7 @@ async fn what_servers_say_of_themselves_is_joined() {
         assert_eq!(opened["instructions"], "# one\nAsk a.\n\n# two\nAsk b.");
         let offers = &opened["capabilities"];
         assert_eq!(offers["tools"], json!({"listChanged": true}));
-        assert_eq!(
-            offers["resources"],
-            json!({"listChanged": true})
-        );
+        assert_eq!(offers["resources"], json!({"listChanged": true}));
         assert_eq!(offers.get("tasks"), None::<&Value>);
     }
 }

@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use polyport_model::method::{ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
 use polyport_proto::{Era, Question};
-use polyport_rt::{Context, NoAnswer};
+use polyport_rt::{BoxFuture, Context, NoAnswer};
 use polyport_wire::{Raw, splice, write};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
-
-use super::park::Held;
 
 /// How long a question that names no call waits for the other calls to end, where several run.
 const ALONE: Duration = Duration::from_secs(1);
@@ -20,33 +18,32 @@ const ALONE: Duration = Duration::from_secs(1);
 const COMES: Duration = Duration::from_secs(10);
 
 /// A call that may be asked something.
-#[derive(Clone)]
-pub(super) enum Asking {
-    /// It waits for the answers.
-    Waiting(Context),
-    /// It is parked while it waits for them.
-    Parked(Arc<Held>),
-}
-
-impl Asking {
-    /// Who asks now; none while the call is parked.
-    pub(super) fn context(&self) -> Option<Context> {
-        match self {
-            Self::Waiting(context) => Some(context.clone()),
-            Self::Parked(held) => held.context(),
-        }
-    }
+pub(super) trait Asks: Send + Sync {
+    /// Who waits for it now; none while nobody does.
+    fn context(&self) -> Option<Context>;
 
     /// The answer to a question of the server, or the error object for it.
-    pub(super) async fn ask(&self, method: &str, params: Option<Raw>) -> Result<Raw, Raw> {
-        match self {
-            Self::Waiting(context) => {
-                let question = question(method, params, context)?;
-                let answer = context.ask(question).await;
-                answer.map_err(|no| refusal(method, &no))
-            }
-            Self::Parked(held) => held.ask(method, params).await,
-        }
+    fn ask(&self, method: &str, params: Option<Raw>) -> BoxFuture<Result<Raw, Raw>>;
+}
+
+/// One of them.
+pub(super) type Asking = Arc<dyn Asks>;
+
+/// One that waits for the answers.
+pub(super) struct Waiting(pub(super) Context);
+
+impl Asks for Waiting {
+    fn context(&self) -> Option<Context> {
+        Some(self.0.clone())
+    }
+
+    fn ask(&self, method: &str, params: Option<Raw>) -> BoxFuture<Result<Raw, Raw>> {
+        let (context, method) = (self.0.clone(), method.to_owned());
+        Box::pin(async move {
+            let question = question(&method, params, &context)?;
+            let answer = context.ask(question).await;
+            answer.map_err(|no| refusal(&method, &no))
+        })
     }
 }
 

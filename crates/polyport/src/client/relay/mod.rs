@@ -18,7 +18,7 @@ use polyport_wire::{Message, Params, Raw, write};
 use serde_json::json;
 
 use super::{Client, ClientError, answers};
-use ask::{Asking, Running};
+use ask::{Asking, Running, Waiting};
 use hear::Hearing;
 use park::Parked;
 
@@ -307,7 +307,7 @@ impl Shared {
         {
             return park::run(self, call).await;
         }
-        let asking = Asking::Waiting(context.clone());
+        let asking: Asking = Arc::new(Waiting(context.clone()));
         let _running = self.running.enter(context, asking.clone());
         self.request(&call, asking).await
     }
@@ -376,8 +376,7 @@ impl Shared {
             if profile.question(method).is_none() || answers.has(method) {
                 return receiver.answer(method, params);
             }
-            let (asking, method) = (asking.clone(), method.to_owned());
-            Box::pin(async move { asking.ask(&method, params).await })
+            asking.ask(method, params)
         })
     }
 }

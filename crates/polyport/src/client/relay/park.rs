@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polyport_proto::{NeedInput, Outcome, Question, RpcError};
-use polyport_rt::{Call, CancelReason, Context, random};
+use polyport_rt::{BoxFuture, Call, CancelReason, Context, random};
 use polyport_wire::Raw;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::Shared;
-use super::ask::{self, Asking};
+use super::ask::{self, Asking, Asks};
 
 /// Calls that are parked at once.
 const MAX_PARKED: usize = 256;
@@ -93,7 +93,7 @@ fn begin(shared: &Arc<Shared>, call: Call) -> Arc<Held> {
     });
     let (ours, theirs) = (shared.clone(), held.clone());
     let running = tokio::spawn(async move {
-        let asking = Asking::Parked(theirs.clone());
+        let asking: Asking = theirs.clone();
         let _running = ours.running.enter(&call.context, asking.clone());
         let outcome = ours.request(&call, asking).await;
         theirs.end.send_replace(Some(outcome));
@@ -202,27 +202,30 @@ impl Driven {
     }
 }
 
-impl Held {
-    /// Who waits for it now.
-    pub(super) fn context(&self) -> Option<Context> {
+impl Asks for Held {
+    fn context(&self) -> Option<Context> {
         lock(&self.attached).clone()
     }
 
-    /// The answer to a question of the server, whenever its client brings it.
-    pub(super) async fn ask(&self, method: &str, params: Option<Raw>) -> Result<Raw, Raw> {
-        let question = ask::question(method, params, &self.first)?;
+    /// The answer comes whenever its client brings it.
+    fn ask(&self, method: &str, params: Option<Raw>) -> BoxFuture<Result<Raw, Raw>> {
         let (reply, answer) = oneshot::channel();
-        let asked = Asked { question, reply };
-        if self.asks.try_send(asked).is_err() {
-            return Err(ask::error(
-                -32603,
-                "Too many questions are open in this call: wait for the answers first.",
-            ));
-        }
-        let over = || ask::error(-32603, "Nobody answered: the call is over.");
-        answer.await.unwrap_or_else(|_| Err(over()))
+        let sent = ask::question(method, params, &self.first).and_then(|question| {
+            let sent = self.asks.try_send(Asked { question, reply });
+            sent.map_err(|_| {
+                let full = "Too many questions are open in this call: wait for the answers first.";
+                ask::error(-32603, full)
+            })
+        });
+        Box::pin(async move {
+            sent?;
+            let over = || ask::error(-32603, "Nobody answered: the call is over.");
+            answer.await.unwrap_or_else(|_| Err(over()))
+        })
     }
+}
 
+impl Held {
     fn stop_timer(&self) {
         if let Some(timer) = lock(&self.timer).take() {
             timer.abort();
