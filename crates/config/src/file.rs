@@ -38,24 +38,29 @@ pub struct Servers {
 /// # Errors
 /// It cannot be read, is too large, or is no text.
 pub fn text(file: &Path) -> Result<Option<String>, Fault> {
+    let unreadable = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(None),
+        _ => Err(Fault::of(file, format!("cannot be read: {error}"))),
+    };
+    let too_large = || Fault::of(file, "is larger than 64 MiB");
+    // Looked at before it is opened: to open a pipe waits for whoever writes into it, and a device may do anything.
+    match std::fs::metadata(file) {
+        Ok(about) if !about.is_file() => return Err(Fault::of(file, "is no file")),
+        Ok(about) if about.len() > BYTES => return Err(too_large()),
+        Ok(_) => {}
+        Err(error) => return unreadable(error),
+    }
     let opened = match File::open(file) {
         Ok(opened) => opened,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(Fault::of(file, format!("cannot be read: {error}"))),
+        Err(error) => return unreadable(error),
     };
     let mut bytes = Vec::new();
-    let is_file = opened.metadata().is_ok_and(|about| about.is_file());
-    if !is_file {
-        return Err(Fault::of(file, "is no file"));
-    }
     opened
         .take(BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Fault::of(file, format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > BYTES {
-        return Err(Fault::of(file, "is larger than 64 MiB"));
+        return Err(too_large());
     }
     String::from_utf8(bytes)
         .map(Some)

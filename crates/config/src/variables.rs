@@ -237,10 +237,12 @@ impl Expanded {
 
 fn read(path: &Path) -> Result<String, String> {
     use std::io::Read;
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
+    // To open a pipe would wait for whoever writes into it.
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
         return Err("is no file".to_owned());
     }
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let read = file.take(FILE_BYTES + 1).read_to_string(&mut text);
     match read {

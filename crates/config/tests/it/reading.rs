@@ -362,3 +362,49 @@ fn every_field_is_expanded_once_and_shown_without_secrets() {
         "{why}"
     );
 }
+
+/// What is no file is not opened: a pipe would wait for whoever writes into it, a device may have no end.
+// req: S-CONFIG
+#[cfg(unix)]
+#[test]
+fn only_files_of_a_bounded_size_are_read() {
+    let place = TempDir::new().unwrap();
+    let pipe = place.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let huge = place.path().join("huge.json");
+    fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    let device = place.path().join("device.json");
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    let folder = place.path().join("folder.json");
+    fs::create_dir(&folder).unwrap();
+    for (file, why) in [
+        (&pipe, "is no file"),
+        (&device, "is no file"),
+        (&folder, "is no file"),
+        (&huge, "is larger than 64 MiB"),
+    ] {
+        let fault = Servers::read(file, place.path()).unwrap_err();
+        assert_eq!(fault.why, why, "{}", file.display());
+    }
+    let there = place.path().join("config.json");
+    fs::write(
+        &there,
+        r#"{"mcpServers": {"s": {"command": "${file:pipe.json}"}}}"#,
+    )
+    .unwrap();
+    let entry = Servers::read(&there, place.path())
+        .unwrap()
+        .get("s")
+        .unwrap();
+    let places = Places::of(Os::HERE, place.path().to_owned(), |_| None);
+    let means = Means {
+        variable: &|_| None,
+        input: &|_| Err(String::new()),
+        command: None,
+        files: true,
+    };
+    let found = Found { file: there, entry };
+    let fault = found.expanded(&places, &means).unwrap_err();
+    assert!(fault.why.ends_with("pipe.json: is no file"), "{fault}");
+}
