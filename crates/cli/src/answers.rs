@@ -1,6 +1,7 @@
 //! Questions of a server about its user: answered by `--answer`, at the terminal, or by nobody, which is remembered.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use polyport::Raw;
@@ -159,9 +160,17 @@ fn misfit(value: &Value, schema: &Value) -> Option<String> {
     Some(invalid.to_string())
 }
 
+/// Whether nobody is to be asked, even at a terminal.
+static NOBODY: AtomicBool = AtomicBool::new(false);
+
+/// From now on nobody is asked.
+pub(crate) fn ask_nobody() {
+    NOBODY.store(true, Ordering::Relaxed);
+}
+
 /// Is somebody there who reads and types?
 pub(crate) fn is_terminal() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    !NOBODY.load(Ordering::Relaxed) && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A line of standard input. None: it has ended.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::{exit, ui};
+use crate::{exit, secrets, ui};
 
 /// A verb that did not do what it was asked.
 #[derive(Debug)]
@@ -78,10 +78,11 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         if ui::is_document() {
-            let mut error = json!({"code": exit::name(self.code), "message": self.message});
+            let message = secrets::hidden(&self.message);
+            let mut error = json!({"code": exit::name(self.code), "message": message});
             for (name, text) in [("hint", &self.hint), ("server", &self.server)] {
                 if let Some(text) = text {
-                    error[name] = json!(text);
+                    error[name] = json!(secrets::hidden(text));
                 }
             }
             ui::line(&json!({"error": error}).to_string());
@@ -93,10 +94,13 @@ impl Failure {
 
     /// Says it for people, where it is not the end.
     pub(crate) fn tell(&self) {
+        if ui::is_document() {
+            return;
+        }
         let mut text = format!("error: {}\n", self.message);
         if let Some(hint) = &self.hint {
             text.push_str(&format!("  hint: {hint}\n"));
         }
-        ui::note(&text);
+        ui::say(&secrets::hidden(&text));
     }
 }

@@ -12,9 +12,9 @@ pub(crate) struct Log {
     /// Lines of text, JSON objects, or nothing
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "text|json|off", hide_possible_values = true)]
     log: Format,
-    /// Least severe level: error, warn, info, debug or trace
-    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "LEVEL", hide_possible_values = true)]
-    log_level: Severity,
+    /// Least severe level: error, warn, info, debug or trace [default: warn]
+    #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
+    log_level: Option<Severity>,
     /// Log the values of these arguments, too: path, read_text_file.path
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     log_params: Vec<String>,
@@ -39,7 +39,13 @@ enum Severity {
 impl Log {
     /// Begins logging; once per process.
     pub(crate) fn start(&self) {
-        let level = match self.log_level {
+        let usual = match (ui::is_quiet(), ui::verbose()) {
+            (true, _) => Severity::Error,
+            (false, 0) => Severity::Warn,
+            (false, 1) => Severity::Info,
+            (false, _) => Severity::Debug,
+        };
+        let level = match self.log_level.unwrap_or(usual) {
             Severity::Error => LevelFilter::ERROR,
             Severity::Warn => LevelFilter::WARN,
             Severity::Info => LevelFilter::INFO,

@@ -11,9 +11,11 @@ mod exit;
 mod failure;
 mod form;
 mod frames;
+mod globals;
 mod jq;
 mod log;
 mod logs;
+mod paint;
 mod printing;
 mod program;
 mod progress;
@@ -21,6 +23,7 @@ mod reach;
 mod remote;
 mod render;
 mod runtime;
+mod secrets;
 mod seen;
 mod server;
 mod table;
@@ -30,10 +33,13 @@ mod typed;
 mod ui;
 mod usage;
 mod verb;
+mod warnings;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use globals::{Color, Globals};
 
 /// Joins any MCP client to any MCP server and to the systems behind them.
 #[derive(Debug, Parser)]
@@ -48,6 +54,8 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+    #[command(flatten)]
+    globals: Globals,
 }
 
 #[derive(Debug, Subcommand)]
@@ -78,10 +86,16 @@ fn main() -> ExitCode {
     if usage::wants_document(std::env::args_os()) {
         ui::say_document();
     }
-    let cli = match Cli::try_parse() {
+    let color = Color::of(std::env::args_os());
+    paint::choose(color);
+    let parsed = Cli::command().color(color.choice()).try_get_matches();
+    let cli = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
         Err(error) => return usage::report(error),
     };
+    // Who serves has a log of its own, and the doctor says what is wrong in words of its own.
+    let is_told = matches!(cli.verb, Verb::Serve(_) | Verb::Doctor(_));
+    cli.globals.apply(is_told);
     let ended = match cli.verb {
         Verb::Serve(serve) => serve.run().map(|()| ExitCode::SUCCESS),
         Verb::Ls(ls) => ls.run(),

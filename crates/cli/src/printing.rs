@@ -10,7 +10,7 @@ use polyport::Raw;
 
 use crate::failure::Failure;
 use crate::render::Part;
-use crate::{jq, ui};
+use crate::{jq, paint, ui};
 
 /// The document of a result, or what a filter makes of it.
 #[derive(Debug, Args)]
@@ -159,6 +159,20 @@ pub(crate) fn out(text: &[u8]) -> Result<(), Failure> {
     Out::Stdout.write(text)
 }
 
+/// The same for lines of ours that begin with a verdict, in colours where there are any.
+///
+/// # Errors
+/// As [`out`].
+pub(crate) fn verdicts(text: &str) -> Result<(), Failure> {
+    let text = ui::harmless(text);
+    let text = paint::verdicts(&text);
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    written
+        .and_then(|()| stdout.flush())
+        .map_err(|error| unwritten(&error, "the result"))
+}
+
 enum Out {
     Stdout,
     File(File, PathBuf),
@@ -188,10 +202,14 @@ impl Out {
             }
             Self::File(file, path) => (file.write_all(bytes), ui::path(path)),
         };
-        written.map_err(|error| match error.kind() {
-            ErrorKind::BrokenPipe => Failure::nobody_reads(),
-            _ => Failure::unexpected(format!("cannot write {name}: {error}")),
-        })
+        written.map_err(|error| unwritten(&error, &name))
+    }
+}
+
+fn unwritten(error: &io::Error, name: &str) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::nobody_reads(),
+        _ => Failure::unexpected(format!("cannot write {name}: {error}")),
     }
 }
 

@@ -1,6 +1,5 @@
 //! How far a call is, on standard error: a line of status on a terminal, or a line for each step.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +29,7 @@ impl Shown {
     pub(crate) fn is_seen(self) -> bool {
         match self {
             Self::Plain => true,
-            Self::Auto => std::io::stderr().is_terminal(),
+            Self::Auto => ui::has_status() && !ui::is_quiet(),
             Self::None => false,
         }
     }

@@ -18,7 +18,7 @@ use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
-use crate::ui;
+use crate::{secrets, ui};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -117,7 +117,17 @@ impl Words {
                 return Err(Failure::usage("the command after -- is empty"));
             };
             let start = self.told(Command::new(program).args(arguments));
-            let mut rest: Vec<String> = words.collect();
+            if let Some(word) = words.next() {
+                let shown = polyport_config::mask::text(&word);
+                let what = program.to_string_lossy();
+                return Err(Failure::usage(format!(
+                    "{shown} stands before --, and {what} after it: there are two servers"
+                ))
+                .hint(format!(
+                    "polyport {verb} {shown} … without --, or polyport {verb} -- COMMAND... -- … for a command"
+                )));
+            }
+            let mut rest = Vec::new();
             for word in after {
                 let word = word.to_str().ok_or_else(|| {
                     Failure::usage(format!("{} is no text", word.to_string_lossy()))
@@ -131,6 +141,10 @@ impl Words {
             typed.server.push("--".to_owned());
             (Ok(Reached::Command(start)), shown, rest)
         };
+        let reached = reached.and_then(|reached| {
+            self.check_options(&reached)?;
+            Ok(reached)
+        });
         let manner = Manner {
             era: self.era,
             roots: self.roots,
@@ -144,6 +158,32 @@ impl Words {
             rest,
         };
         Ok((aimed, manner))
+    }
+
+    /// Options that would do nothing are a mistake: somebody believes that they did.
+    fn check_options(&self, reached: &Reached) -> Result<(), Failure> {
+        let of_command = [
+            ("-e", !self.env.is_empty()),
+            ("--cwd", self.cwd.is_some()),
+            ("--inherit-env", self.inherit_env),
+        ];
+        let beside = match reached {
+            Reached::Command(_) if self.headers.is_empty() => return Ok(()),
+            Reached::Command(_) => return Err(misplaced("--header", "a command", "a URL")),
+            Reached::Remote(_) => "a URL",
+            Reached::Inside(_) if self.headers.is_empty() => "what Polyport serves itself",
+            Reached::Inside(_) => {
+                return Err(misplaced(
+                    "--header",
+                    "what Polyport serves itself",
+                    "a URL",
+                ));
+            }
+        };
+        match of_command.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(misplaced(option, beside, "a command")),
+            None => Ok(()),
+        }
     }
 
     /// What a word means.
@@ -193,7 +233,12 @@ impl Words {
     fn configured(&self, found: &Found) -> Result<Reached, Failure> {
         let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
         let pairs = |pairs: Vec<(String, Expanded)>| {
-            let plain = pairs.into_iter().map(|(name, value)| (name, value.text));
+            let plain = pairs.into_iter().map(|(name, value)| {
+                if value.shown != value.text {
+                    secrets::keep(&value.text);
+                }
+                (name, value.text)
+            });
             plain.collect::<Vec<_>>()
         };
         match entry.way {
@@ -234,6 +279,24 @@ impl Words {
         for (name, value) in &self.env {
             command = command.env(name, value);
         }
+        for (name, value) in command.variables() {
+            if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
+                secrets::variable(name, value);
+            }
+        }
+        if self.inherit_env {
+            for (name, value) in std::env::vars_os() {
+                if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
+                    secrets::variable(name, value);
+                }
+            }
+        }
+        if ui::verbose() > 0 && !ui::is_document() {
+            command = command.heard_by(|line| {
+                ui::clear_status();
+                ui::line(&format!("server| {}", secrets::hidden(line)));
+            });
+        }
         if let Some(folder) = &self.cwd {
             command = command.folder(folder);
         }
@@ -249,8 +312,17 @@ impl Words {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             headers.push((name.clone(), value.clone()));
         }
+        for (name, value) in &headers {
+            secrets::header(name, value);
+        }
         Remote { url, headers }
     }
+}
+
+/// An option that does nothing for what it stands beside.
+pub(crate) fn misplaced(option: &str, beside: &str, place: &str) -> Failure {
+    Failure::usage(format!("{option} does nothing for {beside}"))
+        .hint(format!("it is for {place}; leave it out"))
 }
 
 /// Reads a word.

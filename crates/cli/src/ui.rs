@@ -1,11 +1,13 @@
 //! What people read: everything but results goes to standard error.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use serde_json::json;
+
+use crate::paint;
 
 /// Whether standard error carries JSON objects, one on each line.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -13,6 +15,10 @@ static JSON: AtomicBool = AtomicBool::new(false);
 static DOCUMENT: AtomicBool = AtomicBool::new(false);
 /// Whether a line of status stands on the terminal.
 static STATUS: AtomicBool = AtomicBool::new(false);
+/// Whether nothing is said but results and failures.
+static QUIET: AtomicBool = AtomicBool::new(false);
+/// How much more than usual is said.
+static VERBOSE: AtomicU8 = AtomicU8::new(0);
 
 /// From now on what is said is a JSON object, as the lines of the log are.
 pub(crate) fn say_json() {
@@ -27,6 +33,26 @@ pub(crate) fn say_document() {
 /// Is that so?
 pub(crate) fn is_document() -> bool {
     DOCUMENT.load(Ordering::Relaxed)
+}
+
+/// From now on nothing is said but results and failures.
+pub(crate) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Is that so?
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// From now on this much more is said.
+pub(crate) fn set_verbose(times: u8) {
+    VERBOSE.store(times, Ordering::Relaxed);
+}
+
+/// How much more is said.
+pub(crate) fn verbose() -> u8 {
+    VERBOSE.load(Ordering::Relaxed)
 }
 
 /// A text in which nothing moves the cursor, colours a terminal or turns its words round: servers write some of what is said.
@@ -68,13 +94,13 @@ pub(crate) fn say(text: &str) {
             json!({"level": "INFO", "fields": {"message": text.trim_end()}, "target": "polyport"});
         Stderr.write_all(format!("{line}\n").as_bytes())
     } else {
-        Stderr.write_all(text.as_bytes())
+        Stderr.write_all(paint::said(text).as_bytes())
     };
 }
 
-/// Says something that a program which reads a document from us has no use for.
+/// Says something that a program which reads a document from us has no use for, and who wants quiet neither.
 pub(crate) fn note(text: &str) {
-    if !is_document() {
+    if !is_document() && !is_quiet() {
         say(text);
     }
 }
@@ -93,9 +119,18 @@ pub(crate) fn width() -> Option<usize> {
     })
 }
 
-/// Shows one line of status on a terminal, in place of the one before.
+/// Can standard error show a line in place of the one before?
+pub(crate) fn has_status() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Shows one line of status on a terminal, in place of the one before. A line that is wider than it would stay there.
 pub(crate) fn status(line: &str) {
-    let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    let most = if columns == 0 { 79 } else { columns - 1 };
+    let line: String = harmless(line).chars().filter(|c| !c.is_control()).collect();
+    let line: String = line.chars().take(most.min(120)).collect();
     STATUS.store(true, Ordering::Relaxed);
     let _ = Stderr.write_all(format!("\r\x1b[2K{line}").as_bytes());
 }

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::failure::Failure;
-use crate::ui;
+use crate::{Cli, ui};
 
 /// Shown below the help of every verb that has no better ones.
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -16,8 +17,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   polyport call demo add a=2 b=3  call a tool, of any server
   polyport help serve             say more";
 
-/// Shown below an error.
-const EXAMPLE: &str = "Example: polyport serve ./notes\n";
+/// Shown below an error of a line without a verb.
+const EXAMPLE: &str = "polyport serve ./notes";
 
 /// Do these words ask for JSON, as far as they can be read?
 pub(crate) fn wants_document(words: impl Iterator<Item = OsString>) -> bool {
@@ -73,7 +74,27 @@ fn lacks_backend(error: &Error) -> bool {
 
 fn say(error: &Error) {
     let _ = error.print();
-    ui::say(EXAMPLE);
+    ui::say(&format!("Example: {}\n", example(std::env::args().skip(1))));
+}
+
+/// A line that works, of the verb that these words name: the first that its help shows.
+fn example(words: impl Iterator<Item = String>) -> String {
+    let mut verb = Cli::command();
+    for word in words.take_while(|word| word != "--") {
+        match verb.find_subcommand(&word) {
+            Some(found) if !found.is_hide_set() => verb = found.clone(),
+            _ => {}
+        }
+    }
+    let help = verb.get_after_help().map(ToString::to_string);
+    let shown = help.unwrap_or_default();
+    let first = shown
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with("polyport "));
+    // What stands beside it is about it.
+    let first = first.and_then(|line| line.split("   ").next());
+    first.unwrap_or(EXAMPLE).to_owned()
 }
 
 /// The word in the verb's place, if it is something to serve.

@@ -37,7 +37,11 @@ pub struct Command {
     environment: Vec<(OsString, OsString)>,
     folder: Option<PathBuf>,
     inherits: bool,
+    hears: Option<Hears>,
 }
+
+/// Hears each line that a child says on standard error.
+type Hears = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Command {
     /// A program, found as a shell would find it.
@@ -48,6 +52,7 @@ impl Command {
             environment: Vec::new(),
             folder: None,
             inherits: false,
+            hears: None,
         }
     }
 
@@ -85,6 +90,19 @@ impl Command {
     #[must_use]
     pub fn inherit_environment(mut self) -> Self {
         self.inherits = true;
+        self
+    }
+
+    /// Gives each line that it says on standard error to `hears`, at once; of a long one the beginning. It is called where the lines
+    /// are read: it must not wait.
+    ///
+    /// ```
+    /// # use polyport_rt::Command;
+    /// let command = Command::new("some-server").heard_by(|line| eprintln!("server| {line}"));
+    /// ```
+    #[must_use]
+    pub fn heard_by(mut self, hears: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.hears = Some(Arc::new(hears));
         self
     }
 
@@ -132,7 +150,7 @@ impl Command {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut child = command.spawn()?;
+        let mut child = command.spawn().map_err(|error| self.unstarted(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err(io::Error::other("the child has no pipes"));
@@ -141,7 +159,7 @@ impl Command {
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let said = Said::default();
-        let draining = tokio::spawn(drain(errors, said.clone()));
+        let draining = tokio::spawn(drain(errors, said.clone(), self.hears.clone()));
         let id = child.id();
         let group = Group(Arc::new(Mutex::new(group)));
         let (ends, ended) = watch::channel(None);
@@ -154,6 +172,18 @@ impl Command {
             draining,
         };
         Ok((child, output, input))
+    }
+
+    /// What the system says does not tell the program from its folder.
+    fn unstarted(&self, error: io::Error) -> io::Error {
+        match &self.folder {
+            Some(folder) if !folder.is_dir() => {
+                let folder = folder.display();
+                let why = format!("there is no folder {folder} in which it could work");
+                io::Error::new(io::ErrorKind::NotADirectory, why)
+            }
+            _ => error,
+        }
     }
 }
 
@@ -172,12 +202,12 @@ impl fmt::Debug for Command {
 struct Said(Arc<Mutex<VecDeque<String>>>);
 
 impl Said {
-    fn push(&self, line: &[u8]) {
+    fn push(&self, line: String) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES {
             lines.pop_front();
         }
-        lines.push_back(String::from_utf8_lossy(line).trim_end().to_owned());
+        lines.push_back(line);
     }
 
     fn lines(&self) -> Vec<String> {
@@ -187,7 +217,7 @@ impl Said {
 }
 
 /// Reads standard error to its end, so that a child which writes much is never held up.
-async fn drain(errors: ChildStderr, said: Said) {
+async fn drain(errors: ChildStderr, said: Said, hears: Option<Hears>) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
     loop {
@@ -199,7 +229,11 @@ async fn drain(errors: ChildStderr, said: Said) {
         if !matches!(read, Ok(n) if n > 0) {
             return;
         }
-        said.push(&line);
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if let Some(hears) = &hears {
+            hears(&text);
+        }
+        said.push(text);
         let mut is_whole = line.ends_with(b"\n");
         while !is_whole {
             let Ok(more @ [_, ..]) = errors.fill_buf().await else {

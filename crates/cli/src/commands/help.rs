@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::topics;
 use crate::{Cli, printing};
 
-/// Say more of a verb, or of a topic: args, exit-codes, servers
+/// Say more of a verb, or of a topic: args, config, exit-codes, server, variables
 #[derive(Debug, Args)]
 pub(crate) struct Help {
     /// A verb, or a topic

@@ -16,6 +16,7 @@ use crate::ui;
 use what::What;
 
 mod diff;
+mod name;
 mod what;
 
 /// Write a server into the configuration of an AI host

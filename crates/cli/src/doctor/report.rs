@@ -4,7 +4,7 @@ use polyport::Raw;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::{printing, render, ui};
+use crate::{printing, render, secrets, ui};
 
 /// A check that is to be made: its id, and its name where it is skipped.
 pub(super) type Step = (&'static str, &'static str);
@@ -180,7 +180,7 @@ impl Report {
     pub(super) fn add(&mut self, check: Check) -> Result<(), Failure> {
         let check = check.harmless();
         if self.is_said {
-            printing::out(check.lines().as_bytes())?;
+            printing::verdicts(&check.lines())?;
         }
         self.checks.push(check);
         Ok(())
@@ -199,7 +199,7 @@ impl Report {
         let left: Vec<Step> = planned.into_iter().filter(|(id, _)| !is_made(id)).collect();
         let names: Vec<&str> = left.iter().map(|(_, name)| *name).collect();
         if self.is_said && !names.is_empty() {
-            printing::out(format!(" skip  {}\n", names.join(", ")).as_bytes())?;
+            printing::verdicts(&format!(" skip  {}\n", names.join(", ")))?;
         }
         self.checks.extend(left.into_iter().map(Check::skip));
         Ok(())
@@ -237,6 +237,7 @@ impl Report {
 
 /// A text on one line, of bounded length, in which nothing is hidden.
 pub(super) fn tame(text: &str) -> String {
+    let text = &*secrets::hidden(text);
     let mut shown: String = text.chars().take(SAID).collect();
     if shown.len() < text.len() {
         shown.push('…');

@@ -30,6 +30,7 @@ mod support;
 mod topics;
 mod usage;
 mod verbs;
+mod voice;
 mod watching;
 mod web;
 mod writing;

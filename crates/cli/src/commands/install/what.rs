@@ -12,6 +12,8 @@ use crate::server;
 use crate::target::Target;
 use crate::ui;
 
+use super::name;
+
 /// What the command line says.
 pub(super) struct What<'a> {
     pub(super) backends: &'a [OsString],
@@ -28,6 +30,7 @@ impl What<'_> {
     /// # Errors
     /// It names nothing, or what cannot be one server.
     pub(super) fn entry(&self, places: &Places) -> Result<Entry<String>, Failure> {
+        self.check_options()?;
         match (self.backends, self.command) {
             ([], []) => Err(Failure::usage("nothing to install")
                 .hint("name a folder, or a command: polyport install claude-code ./notes")),
@@ -55,21 +58,21 @@ impl What<'_> {
         }
     }
 
+    /// Options that would do nothing are a mistake: somebody believes that they did.
+    fn check_options(&self) -> Result<(), Failure> {
+        if !self.command.is_empty() && !self.headers.is_empty() {
+            return Err(server::misplaced("--header", "a command", "a URL"));
+        }
+        if !self.command.is_empty() && self.write {
+            return Err(server::misplaced("--write", "a command", "folders"));
+        }
+        Ok(())
+    }
+
     /// A command, as it is.
     fn started(&self, program: &str, args: &[String]) -> Entry<String> {
-        let name = args
-            .iter()
-            .rev()
-            .find(|word| !word.starts_with('-'))
-            .map_or(program, String::as_str);
-        // Of `@scope/server-name@1.2` the name.
-        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        let name = name
-            .split('@')
-            .find(|part| !part.is_empty())
-            .unwrap_or(name);
         entry(
-            name,
+            name::of(program, args, self.env),
             Way::Command(Start {
                 program: program.to_owned(),
                 args: args.to_vec(),
@@ -82,6 +85,13 @@ impl What<'_> {
 
     /// Our own program over folders and the built-in server.
     fn served(&self) -> Result<Entry<String>, Failure> {
+        if !self.headers.is_empty() {
+            return Err(server::misplaced(
+                "--header",
+                "what Polyport serves itself",
+                "a URL",
+            ));
+        }
         let mut args = vec!["serve".to_owned()];
         let mut name = String::new();
         let mut has_folder = false;
@@ -115,6 +125,9 @@ impl What<'_> {
             Word::Name(name) if Path::new(&name).exists() => return Ok(None),
             Word::Kind { .. } => return Ok(None),
             Word::Url(url) => {
+                if !self.env.is_empty() {
+                    return Err(server::misplaced("-e", "a URL", "a command"));
+                }
                 let host = url.split('/').nth(2).unwrap_or_default();
                 let headers = self.headers.to_vec();
                 let name = host.split(':').next().unwrap_or_default().to_owned();
@@ -147,6 +160,15 @@ impl What<'_> {
             );
         }
         let mut entry = copied;
+        match &entry.way {
+            Way::Command(_) if !self.headers.is_empty() => {
+                return Err(server::misplaced("--header", "a command", "a URL"));
+            }
+            Way::Url(_) if !self.env.is_empty() => {
+                return Err(server::misplaced("-e", "a URL", "a command"));
+            }
+            _ => {}
+        }
         match &mut entry.way {
             Way::Command(start) => {
                 for (name, value) in self.env {

@@ -108,7 +108,7 @@ impl StartUp {
 
     /// Says it.
     pub(super) fn say(&self, reached: &Reached<'_>, speaks: Revisions, why: &str) {
-        ui::say(&self.text(reached, speaks, why));
+        ui::note(&self.text(reached, speaks, why));
     }
 
     fn text(&self, reached: &Reached<'_>, speaks: Revisions, why: &str) -> String {
