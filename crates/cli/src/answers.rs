@@ -1,8 +1,9 @@
 //! Questions of a server about its user: answered by `--answer`, at the terminal, or by nobody, which is remembered.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use polyport::Raw;
 use polyport::client::Connect;
@@ -17,11 +18,22 @@ use crate::ui;
 /// Tries at one field of a form.
 const TRIES: usize = 3;
 
-/// The answers that were given beforehand, and the questions that found none.
+/// The word that answers a question to visit a page.
+const PAGE: &str = "url";
+
+/// The answers that were given beforehand, and what came of the questions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answers {
     words: Vec<String>,
-    open: Arc<Mutex<Vec<String>>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Why questions found no answer.
+    open: Vec<Failure>,
+    /// The fields that were asked for.
+    asked: BTreeSet<String>,
 }
 
 impl Answers {
@@ -47,12 +59,49 @@ impl Answers {
             })
     }
 
-    /// The failure of a call whose questions nobody has answered.
-    pub(crate) fn unanswered(&self) -> Option<Failure> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = open.first()?;
-        let failure = Failure::unexpected(format!("the server asks: {asked}")).code(8);
-        Some(failure.hint("--answer FIELD=VALUE answers it, and so does a terminal"))
+    /// What a call comes to whose questions found no answer; nothing, if all did.
+    ///
+    /// # Errors
+    /// The first that nobody has answered.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let mut state = self.lock();
+        let unasked = self.unasked(&state.asked);
+        if state.open.is_empty() {
+            for (name, remedy) in unasked {
+                ui::note(&format!(
+                    "warning: nothing has asked for --answer {name}{remedy}\n"
+                ));
+            }
+            return Ok(());
+        }
+        let failure = state.open.swap_remove(0);
+        Err(match unasked.first() {
+            Some((name, remedy)) => {
+                let why = format!("{}; nothing asks for --answer {name}", failure.message());
+                let hint = remedy.trim_start_matches([':', ' ']);
+                let said = Failure::unexpected(why).code(failure.exit());
+                match (hint, failure.remedy()) {
+                    ("", Some(remedy)) => said.hint(remedy),
+                    ("", None) => said,
+                    (hint, _) => said.hint(hint),
+                }
+            }
+            None => failure,
+        })
+    }
+
+    /// Names of answers that no question had a place for, each with what may have been meant.
+    fn unasked(&self, asked: &BTreeSet<String>) -> Vec<(String, String)> {
+        let known: Vec<String> = asked.iter().cloned().collect();
+        let names = self.words.iter().map(|word| field(word));
+        let unasked = names.filter(|name| !asked.contains(*name));
+        let remedy = |name: &str| match arguments::nearest(name, &known) {
+            Some(near) => format!(": did you mean {near}?"),
+            None => String::new(),
+        };
+        unasked
+            .map(|name| (name.to_owned(), remedy(name)))
+            .collect()
     }
 
     fn fill(&self, form: &ElicitFormParams) -> ElicitResult {
@@ -61,22 +110,32 @@ impl Answers {
             .as_object()
             .cloned()
             .unwrap_or_default();
-        let is_of_form = |word: &&String| {
-            let name = word.split(['=', ':', '.', '[']).next().unwrap_or_default();
-            properties.contains_key(name)
-        };
+        self.lock().asked.extend(properties.keys().cloned());
+        let is_of_form = |word: &&String| properties.contains_key(field(word));
         let words: Vec<String> = self.words.iter().filter(is_of_form).cloned().collect();
+        let misfits = |why: &str| {
+            let why = format!(
+                "the server asks: {}; --answer does not fit: {why}",
+                form.message
+            );
+            Failure::unexpected(why).code(UNANSWERED)
+        };
         let mut given = match arguments::parse(&words, &schema) {
             Ok(given) => given,
             Err(failure) => {
-                failure.tell();
-                return self.leave(form.message.clone());
+                let said = misfits(failure.message());
+                return self.leave(match failure.remedy() {
+                    Some(remedy) => said.hint(remedy),
+                    None => said,
+                });
             }
         };
         let missing = arguments::missing(&given, &schema);
         if !missing.is_empty() {
             if !is_terminal() {
-                return self.leave(format!("{} ({})", form.message, missing.join(", ")));
+                let asked = format!("{} ({})", form.message, missing.join(", "));
+                let hint = "--answer FIELD=VALUE answers it, and so does a terminal";
+                return self.leave(unanswered(&asked).hint(hint));
             }
             ui::clear_status();
             ui::say(&format!("{}\n", form.message));
@@ -87,8 +146,7 @@ impl Answers {
             }
         }
         if let Some(why) = misfit(&Value::Object(given.clone()), &schema) {
-            Failure::usage(why).tell();
-            return self.leave(form.message.clone());
+            return self.leave(misfits(&why));
         }
         let mut content = Object::new();
         for (name, value) in given {
@@ -98,8 +156,33 @@ impl Answers {
     }
 
     fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
+        self.lock().asked.insert(PAGE.to_owned());
+        let given = self.words.iter().find_map(|word| {
+            let (name, value) = word.split_once('=')?;
+            (name == PAGE).then_some(value)
+        });
+        match given {
+            Some("accept") => {
+                ui::note(&format!("note: the server sends you to {}\n", page.url));
+                return ElicitResult::accept(None);
+            }
+            Some("decline") => return ElicitResult::decline(),
+            Some("cancel") => return ElicitResult::cancel(),
+            Some(other) => {
+                let why = format!(
+                    "the server asks: {}; --answer does not fit: url={other}",
+                    page.message
+                );
+                let failure = Failure::unexpected(why).code(UNANSWERED);
+                return self.leave(failure.hint("it is url=accept, url=decline or url=cancel"));
+            }
+            None => {}
+        }
         if !is_terminal() {
-            return self.leave(format!("{} ({})", page.message, page.url));
+            let asked = format!("{} ({})", page.message, page.url);
+            return self.leave(unanswered(&asked).hint(
+                "--answer url=accept says that you go to that page, url=decline that you do not; so does a terminal",
+            ));
         }
         ui::clear_status();
         ui::say(&format!(
@@ -113,12 +196,51 @@ impl Answers {
         }
     }
 
-    /// Nobody is there.
-    fn leave(&self, question: String) -> ElicitResult {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.push(question);
+    /// Nobody answers it.
+    fn leave(&self, why: Failure) -> ElicitResult {
+        self.lock().open.push(why);
         ElicitResult::cancel()
     }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The exit code of a question without an answer.
+const UNANSWERED: u8 = 8;
+
+fn unanswered(asked: &str) -> Failure {
+    Failure::unexpected(format!("the server asks: {asked}")).code(UNANSWERED)
+}
+
+/// The field that a word names.
+fn field(word: &str) -> &str {
+    word.split(['=', ':', '.', '[']).next().unwrap_or_default()
+}
+
+/// Asks at the terminal for arguments that are required and not given; what nobody gives stays missing.
+pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+    let required = schema["required"].as_array().into_iter().flatten();
+    let missing: Vec<String> = required
+        .filter_map(Value::as_str)
+        .filter(|name| !given.contains_key(*name))
+        .map(str::to_owned)
+        .collect();
+    if missing.is_empty() || !is_terminal() || ui::is_document() {
+        return given;
+    }
+    let (schema, mut asked) = (schema.clone(), given.clone());
+    let asking = tokio::task::spawn_blocking(move || {
+        for name in missing {
+            let property = schema["properties"][&name].clone();
+            if !ask(&name, &property, &schema, &mut asked) {
+                break;
+            }
+        }
+        asked
+    });
+    asking.await.unwrap_or(given)
 }
 
 /// Asks for one field. False: nobody answers any more.

@@ -10,7 +10,7 @@ use polyport::schema::Validator;
 use polyport::{Client, Level, Raw, Wait};
 use serde_json::{Map, Value, json};
 
-use crate::answers::Answers;
+use crate::answers::{self, Answers};
 use crate::arguments;
 use crate::failure::Failure;
 use crate::logs;
@@ -50,15 +50,15 @@ pub(crate) struct Call {
     /// Send and take what does not fit the schemas
     #[arg(long)]
     unchecked: bool,
-    /// One answer to a form that the server may ask for (repeatable)
+    /// An answer to what the server may ask (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
-    /// How progress is shown: on a terminal, a line each, not
+    /// Progress: auto (at a terminal), plain (a line each) or none
     #[arg(
         long,
         value_enum,
         default_value_t,
-        value_name = "auto|plain|none",
+        value_name = "HOW",
         hide_possible_values = true,
         hide_default_value = true
     )]
@@ -93,9 +93,7 @@ impl Call {
         verb::with(named.answered_by(&answers), async |client| {
             let called = asked.call(client, &shown).await;
             // What came of it came of nobody being there.
-            if let Some(unanswered) = answers.unanswered() {
-                return Err(unanswered);
-            }
+            answers.check()?;
             let called = called?;
             if called.has_failed() {
                 self.printing.no_file();
@@ -143,8 +141,9 @@ impl Asked {
         );
         let tool = find(self.tool.as_deref(), &tools, server)?;
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-        let arguments = self.arguments(&schema)?;
+        let mut arguments = self.arguments(&schema)?;
         if !self.unchecked {
+            arguments = answers::complete(arguments, &schema).await;
             check(&arguments, &schema, tool)?;
         }
         let params = json!({"name": tool.name, "arguments": arguments}).to_string();

@@ -31,7 +31,7 @@ pub(crate) struct GetPrompt {
     server: Words,
     #[command(flatten)]
     printing: Printing,
-    /// One answer to a form that the server may ask for (repeatable)
+    /// An answer to what the server may ask (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
 }
@@ -56,9 +56,7 @@ impl GetPrompt {
             let arguments = arguments_of(prompt, &words)?;
             let params = json!({"name": prompt.name, "arguments": arguments}).to_string();
             let asked = client.request_raw("prompts/get", &params, None).await;
-            if let Some(unanswered) = answers.unanswered() {
-                return Err(unanswered);
-            }
+            answers.check()?;
             let raw: Raw = asked.map_err(failed)?;
             let read: GetPromptResult = server::decoded(&raw, &shown)?;
             if is_document {
