@@ -62,7 +62,9 @@ fn all(program: &Command, before: &[String], last: &str, seen: &Seen) -> Vec<Pro
         "help" => {
             let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set());
             let verbs = verbs.map(|verb| Proposal::new(verb.get_name(), about(verb.get_about())));
-            let topics = topics::ALL.iter().map(|t| Proposal::new(t.name, t.about));
+            let is_verb = |name: &str| program.find_subcommand(name).is_some();
+            let topics = topics::ALL.iter().filter(|topic| !is_verb(topic.name));
+            let topics = topics.map(|t| Proposal::new(t.name, t.about));
             verbs.chain(topics).collect()
         }
         name => read.named(name, last, verb, seen),

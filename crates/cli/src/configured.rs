@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport_config::{
-    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, find, names,
-    nearest, of_host, own,
+    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, env_file,
+    find, names, nearest, of_host, own,
 };
 
 use serde_json::{Value, json};
@@ -35,6 +35,9 @@ pub(crate) struct Config {
     /// Let variables read files or run commands (repeatable)
     #[arg(long, value_enum, value_name = "file|cmd", hide_possible_values = true)]
     expand: Vec<Expand>,
+    /// More variables, NAME=value a line (polyport help variables)
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -65,8 +68,23 @@ pub(crate) fn plain_names() -> Vec<String> {
 impl Config {
     /// Names are looked up in this file alone, if one is named; variables may do nothing.
     pub(crate) fn at(config: Option<PathBuf>) -> Self {
-        let expand = Vec::new();
-        Self { config, expand }
+        Self {
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// The variables of the file that was named for them.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn variables(&self) -> Result<Vec<(String, String)>, Fault> {
+        self.env_file.as_deref().map_or(Ok(Vec::new()), env_file)
+    }
+
+    /// Is there such a file?
+    pub(crate) fn has_variables(&self) -> bool {
+        self.env_file.is_some()
     }
 
     /// The file that was named.
@@ -86,7 +104,12 @@ impl Config {
             };
             ["--expand".to_owned(), what.to_owned()]
         });
-        file.into_iter().chain(expand).flatten().collect()
+        let variables = self
+            .env_file
+            .as_deref()
+            .map(|file| ["--env-file".to_owned(), ui::path(file)]);
+        let all = file.into_iter().chain(expand).chain(variables);
+        all.flatten().collect()
     }
 
     /// The server of this name.
@@ -139,8 +162,15 @@ impl Config {
 
     fn expanded_by(&self, found: &Found, input: Give<'_>) -> Result<Entry<Expanded>, Fault> {
         let places = places().map_err(|_| Fault::of(&found.file, "has no working folder"))?;
+        let more = self.variables()?;
+        // What is set for this one run wins over what a file says for all.
+        let variable = |name: &str| {
+            let in_file = more.iter().rev().find(|(known, _)| known == name);
+            let in_file = in_file.map(|(_, value)| value.clone());
+            std::env::var(name).ok().or(in_file)
+        };
         let means = Means {
-            variable: &|name| std::env::var(name).ok(),
+            variable: &variable,
             input,
             command: self.expand.contains(&Expand::Cmd).then_some(&run),
             files: self.expand.contains(&Expand::File),
@@ -184,6 +214,28 @@ pub(crate) fn wrong(fault: &Fault) -> Failure {
     match &fault.hint {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+/// Says what a host makes of an entry and we do not.
+pub(crate) fn tell_doubts(found: &Found) {
+    if !found.entry.enabled {
+        ui::note(&format!(
+            "note: {} is switched off in {}; its host does not start it\n",
+            found.entry.name,
+            ui::path(&found.file)
+        ));
+    }
+    for doubt in &found.entry.doubts {
+        ui::note(&format!("warning: {}\n", in_full(doubt)));
+    }
+}
+
+/// A fault on one line, with what to do.
+pub(crate) fn in_full(fault: &Fault) -> String {
+    match &fault.hint {
+        Some(hint) => format!("{fault}; {hint}"),
+        None => fault.to_string(),
     }
 }
 

@@ -32,6 +32,7 @@ mod topics;
 mod typed;
 mod ui;
 mod usage;
+mod values;
 mod verb;
 mod warnings;
 

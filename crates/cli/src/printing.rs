@@ -28,7 +28,7 @@ pub(crate) struct Document {
 pub(crate) struct Printing {
     #[command(flatten)]
     document: Document,
-    /// Write the result to this file, in place of what is in it: text, or the bytes of pictures and sounds
+    /// Write the result to this file, replacing it: text, or the bytes of a picture
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

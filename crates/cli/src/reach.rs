@@ -66,7 +66,15 @@ impl Reached {
     pub(crate) fn connect(self) -> Result<Connect, Failure> {
         match self {
             Self::Inside(target) => inside(target),
-            Self::Command(command) => Ok(Connect::command(command)),
+            Self::Command(command) => match command.works_in() {
+                // The system would not tell the folder from the program.
+                Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
+                    "there is no folder {} in which the server could work",
+                    ui::path(folder)
+                ))
+                .hint("it is what --cwd, or cwd of its configuration, says")),
+                _ => Ok(Connect::command(command)),
+            },
             Self::Remote(remote) => remote.connect(),
         }
     }

@@ -18,7 +18,7 @@ use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
-use crate::{secrets, ui};
+use crate::{secrets, ui, values};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Words {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     /// One variable of the command's environment
-    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
     /// Where the command works
     #[arg(long, value_name = "FOLDER")]
@@ -39,7 +39,7 @@ pub(crate) struct Words {
     #[arg(long)]
     inherit_env: bool,
     /// Sent with each request to a URL (repeatable)
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = values::header)]
     headers: Vec<(String, String)>,
     #[command(flatten)]
     config: Config,
@@ -58,7 +58,7 @@ pub(crate) struct Words {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
     /// Seconds after which a request is given up, whatever comes
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
     timeout: Option<Duration>,
 }
 
@@ -99,6 +99,7 @@ impl Words {
     pub(crate) fn aimed(mut self, verb: &str) -> Result<(Aimed, Manner), Failure> {
         let mut typed = self.typed();
         let mut words = std::mem::take(&mut self.words).into_iter();
+        let mut is_configured = false;
         let (reached, shown, rest) = if self.command.is_empty() {
             let word = words.next().ok_or_else(|| {
                 Failure::usage("no server is named").hint(format!(
@@ -106,6 +107,10 @@ impl Words {
                 ))
             })?;
             let reached = self.reach(&word, verb);
+            is_configured = matches!(
+                Word::read(OsStr::new(&word)),
+                Ok(Word::Name(_) | Word::File { .. } | Word::Host { .. })
+            );
             typed.server.push(word.clone());
             (reached, polyport_config::mask::text(&word), words.collect())
         } else {
@@ -117,6 +122,7 @@ impl Words {
                 return Err(Failure::usage("the command after -- is empty"));
             };
             let start = self.told(Command::new(program).args(arguments));
+            let start = start.map(Reached::Command);
             if let Some(word) = words.next() {
                 let shown = polyport_config::mask::text(&word);
                 let what = program.to_string_lossy();
@@ -139,10 +145,10 @@ impl Words {
             let lossy = |word: &OsString| word.to_string_lossy().into_owned();
             typed.server.extend(command.iter().map(lossy));
             typed.server.push("--".to_owned());
-            (Ok(Reached::Command(start)), shown, rest)
+            (start, shown, rest)
         };
         let reached = reached.and_then(|reached| {
-            self.check_options(&reached)?;
+            self.check_options(&reached, is_configured)?;
             Ok(reached)
         });
         let manner = Manner {
@@ -161,11 +167,12 @@ impl Words {
     }
 
     /// Options that would do nothing are a mistake: somebody believes that they did.
-    fn check_options(&self, reached: &Reached) -> Result<(), Failure> {
+    fn check_options(&self, reached: &Reached, is_configured: bool) -> Result<(), Failure> {
         let of_command = [
             ("-e", !self.env.is_empty()),
             ("--cwd", self.cwd.is_some()),
             ("--inherit-env", self.inherit_env),
+            ("--env-file", self.config.has_variables() && !is_configured),
         ];
         let beside = match reached {
             Reached::Command(_) if self.headers.is_empty() => return Ok(()),
@@ -198,8 +205,8 @@ impl Words {
                 Ok(Reached::Inside(Target::Demo))
             }
             Word::Url(url) => Ok(Reached::Remote(self.remote(url, Vec::new()))),
-            Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?),
-            Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?),
+            Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?, verb),
+            Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?, verb),
             Word::Folder(path) => Target::folder_at(path.as_os_str()).map(Reached::Inside),
             Word::Kind { kind, word } if !Path::new(&word).is_dir() => {
                 let hosts = HOSTS.iter().map(|host| host.id);
@@ -224,13 +231,17 @@ impl Words {
                     }
                     return Ok(Reached::Inside(target));
                 }
-                self.configured(&self.config.named(&name, verb)?)
+                self.configured(&self.config.named(&name, verb)?, verb)
             }
         }
     }
 
     /// The server that a configuration names.
-    fn configured(&self, found: &Found) -> Result<Reached, Failure> {
+    fn configured(&self, found: &Found, verb: &str) -> Result<Reached, Failure> {
+        // The doctor has checks for these.
+        if verb != "doctor" {
+            configured::tell_doubts(found);
+        }
         let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
         let pairs = |pairs: Vec<(String, Expanded)>| {
             let plain = pairs.into_iter().map(|(name, value)| {
@@ -251,7 +262,7 @@ impl Words {
                 if let Some(folder) = start.cwd {
                     command = command.folder(folder.text);
                 }
-                Ok(Reached::Command(self.told(command)))
+                self.told(command).map(Reached::Command)
             }
             Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
                 Word::Url(url) => Ok(Reached::Remote(self.remote(url, pairs(remote.headers)))),
@@ -275,7 +286,16 @@ impl Words {
     }
 
     /// A command with what the command line says of it.
-    fn told(&self, mut command: Command) -> Command {
+    ///
+    /// # Errors
+    /// A file of variables cannot be read.
+    fn told(&self, mut command: Command) -> Result<Command, Failure> {
+        for (name, value) in self.config.variables().map_err(|fault| wrong(&fault))? {
+            let is_given = command.variables().iter().any(|(known, _)| *known == *name);
+            if !is_given {
+                command = command.env(name, value);
+            }
+        }
         for (name, value) in &self.env {
             command = command.env(name, value);
         }
@@ -303,7 +323,7 @@ impl Words {
         if self.inherit_env {
             command = command.inherit_environment();
         }
-        command
+        Ok(command)
     }
 
     /// An address with what the command line says of it.
@@ -418,6 +438,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::NotStarted { .. } => said
             .code(4)
             .hint("is the program installed, and on PATH? with a relative path, from which folder?"),
+        ClientError::Closed => said
+            .code(4)
+            .hint("it, or something between here and there, ended the connection; its own log may say why"),
         ClientError::Gone { said: lines, .. } if lines.is_empty() => said.code(4).hint(
             "it said nothing on standard error; does it run by itself? its variables may be missing: -e NAME=VALUE, or --inherit-env",
         ),
@@ -429,6 +452,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said
             .code(8)
             .hint("this verb has nothing that could answer it"),
+        ClientError::Unreachable(why) if why.contains("the proxy ") => said
+            .code(4)
+            .hint("does the proxy run? NO_PROXY=HOST leaves a host out"),
         ClientError::Unreachable(_) => said
             .code(4)
             .hint("does it run, and is this its address? polyport servers lists what is configured"),
@@ -452,35 +478,4 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
 /// Does the code say that there is no such thing, in one era or the other?
 fn is_unknown(code: i32) -> bool {
     code == Code::InvalidParams.number() || code == CODE_RESOURCE_NOT_FOUND
-}
-
-pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
-pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    match text.split_once(':') {
-        Some((name, value)) if !name.is_empty() && name.chars().all(token) => {
-            let value = value.trim();
-            if value.contains(|c: char| c.is_control()) {
-                return Err("a header has one line".to_owned());
-            }
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err("write 'NAME: VALUE'".to_owned()),
-    }
-}
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text
-        .parse()
-        .map_err(|_| "write a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(number)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "write a number above 0".to_owned())
 }

@@ -18,6 +18,11 @@ pub(crate) const ALL: &[Topic] = &[
         text: include_str!("topics/args.txt"),
     },
     Topic {
+        name: "config",
+        about: "How servers get names",
+        text: include_str!("topics/config.txt"),
+    },
+    Topic {
         name: "exit-codes",
         about: "What the exit codes mean",
         text: include_str!("topics/exit-codes.txt"),
@@ -26,6 +31,11 @@ pub(crate) const ALL: &[Topic] = &[
         name: "server",
         about: "What may stand for a server",
         text: include_str!("topics/server.txt"),
+    },
+    Topic {
+        name: "variables",
+        about: "What ${NAME} and its like stand for in a configuration",
+        text: include_str!("topics/variables.txt"),
     },
 ];
 

@@ -28,6 +28,8 @@ pub struct Entry<T = Field> {
     pub bare: bool,
     /// How one comes to it.
     pub way: Way<T>,
+    /// What is understood here, and not by every host.
+    pub doubts: Vec<Fault>,
 }
 
 /// How one comes to a server.
@@ -99,6 +101,7 @@ impl<T> Entry<T> {
             enabled: self.enabled,
             bare: self.bare,
             way,
+            doubts: self.doubts,
         })
     }
 }
@@ -121,6 +124,17 @@ fn pairs<T, U, E>(
 const ENV: &[&str] = &["env", "environment"];
 const URL: &[&str] = &["url", "httpUrl", "serverUrl", "uri"];
 const HEADERS: &[&str] = &["headers", "http_headers", "requestInit"];
+/// What `type` says of a program, and of an address.
+const LOCAL: &[&str] = &["stdio", "local"];
+const REMOTE: &[&str] = &[
+    "http",
+    "sse",
+    "streamable-http",
+    "streamableHttp",
+    "ws",
+    "websocket",
+    "remote",
+];
 const ENV_FILE: &[&str] = &["env_file", "envFile"];
 
 /// Reads entries of one file.
@@ -142,32 +156,87 @@ impl Reader<'_> {
         if node.table().is_none() {
             return Err(self.wrong(name, "", node, "a table"));
         }
-        let way = if let Some(command) = node.get("command") {
-            Way::Command(self.start(name, node, command)?)
-        } else if let Some((word, url)) = first(node, URL) {
-            Way::Url(Remote {
-                url: self.text(name, word, url)?,
-                headers: self.headers(name, node)?,
-            })
-        } else {
-            return Err(self.fault(
-                name,
-                "",
-                node.line,
-                "says neither a command nor a url".to_owned(),
-            ));
+        let mut doubts = Vec::new();
+        let is_blank = |node: &Node| node.text() == Some("");
+        let command = some(node, "command");
+        let url = first(node, URL);
+        let way = match (command, url) {
+            (Some(command), Some((word, url))) if !is_blank(command) && !is_blank(url) => {
+                let fault = self.fault(name, "", node.line, "says both a command and a url".into());
+                match node.get("type").and_then(Node::text) {
+                    Some(kind) if LOCAL.contains(&kind) => {
+                        doubts.push(fault.hint(format!("its type is {kind}: leave out {word}")));
+                        Way::Command(self.start(name, node, command)?)
+                    }
+                    Some(kind) if REMOTE.contains(&kind) => {
+                        doubts
+                            .push(fault.hint(format!("its type is {kind}: leave out the command")));
+                        Way::Url(self.remote(name, node, word, url)?)
+                    }
+                    _ => return Err(fault.hint("leave out the one that is not meant")),
+                }
+            }
+            (Some(command), url) if url.is_none() || !is_blank(command) => {
+                Way::Command(self.start(name, node, command)?)
+            }
+            (_, Some((word, url))) => Way::Url(self.remote(name, node, word, url)?),
+            _ => {
+                let why = "says neither a command nor a url".to_owned();
+                return Err(self.fault(name, "", node.line, why));
+            }
         };
-        let is = |word: &str, truth: bool| {
-            node.get(word)
-                .is_some_and(|node| node.value == Value::Bool(truth))
+        let truth = |word: &str, otherwise: bool| match some(node, word) {
+            None => Ok(otherwise),
+            Some(found) => match found.value {
+                Value::Bool(truth) => Ok(truth),
+                _ => Err(self.wrong(name, word, found, "true or false")),
+            },
         };
+        let enabled = truth("enabled", true)? && !truth("disabled", false)?;
+        self.doubt(name, node, &mut doubts);
         Ok(Entry {
             name: name.to_owned(),
             line: node.line,
-            enabled: !is("enabled", false) && !is("disabled", true),
+            enabled,
             bare: self.bare,
             way,
+            doubts,
         })
+    }
+
+    fn remote(&self, name: &str, node: &Node, word: &str, url: &Node) -> Result<Remote, Fault> {
+        Ok(Remote {
+            url: self.text(name, word, url)?,
+            headers: self.headers(name, node)?,
+        })
+    }
+
+    /// Numbers and truths are read as the texts that they are written as; many hosts refuse the whole entry.
+    fn doubt(&self, name: &str, node: &Node, doubts: &mut Vec<Fault>) {
+        let mut look = |field: String, value: &Node| {
+            if let Value::Number(_) | Value::Bool(_) = value.value {
+                let why = format!("is {}, where many hosts take only a text", value.kind());
+                let fault = self.fault(name, &field, value.line, why);
+                doubts.push(fault.hint("write it in quotes"));
+            }
+        };
+        for word in ["command", "cwd"].iter().chain(URL) {
+            if let Some(value) = some(node, word) {
+                look((*word).to_owned(), value);
+            }
+        }
+        for word in ["args", "command"] {
+            let list = some(node, word).and_then(Node::list);
+            for (i, value) in list.unwrap_or_default().iter().enumerate() {
+                look(format!("{word}[{i}]"), value);
+            }
+        }
+        for word in ENV.iter().chain(HEADERS) {
+            let table = some(node, word).and_then(Node::table);
+            for (key, value) in table.unwrap_or_default() {
+                look(format!("{word}.{key}"), value);
+            }
+        }
     }
 
     fn start(&self, name: &str, node: &Node, command: &Node) -> Result<Start, Fault> {

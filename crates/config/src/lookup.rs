@@ -257,10 +257,11 @@ impl Found {
                 .iter()
                 .find(|(field, _)| field == "env_file")
                 .map_or(1, |(_, line)| *line);
-            let text = file::text(&path)
-                .and_then(|text| text.ok_or_else(|| Fault::of(&path, "is not there")))
-                .map_err(|wrong| fault("env_file", line, wrong.to_string()))?;
-            for (variable, value) in dotenv(&path, &text)? {
+            let pairs = env_file(&path).map_err(|wrong| match wrong.line {
+                Some(_) => wrong,
+                None => fault("env_file", line, wrong.to_string()),
+            })?;
+            for (variable, value) in pairs {
                 if !start.env.iter().any(|(known, _)| *known == variable) {
                     let value = Expanded::of(&value, Origin::File(path.clone()));
                     start.env.push((variable, value));
@@ -280,7 +281,15 @@ fn at_home(text: &str, places: &Places) -> Option<PathBuf> {
     }
 }
 
-/// `NAME=value` a line; `#` begins a comment, `export` and quotes around a value are taken off.
+/// The variables of a file: `NAME=value` a line; `#` begins a comment, `export` and quotes around a value are taken off.
+///
+/// # Errors
+/// It cannot be read, or a line is none of these.
+pub fn env_file(file: &Path) -> Result<Vec<(String, String)>, Fault> {
+    let text = file::text(file)?.ok_or_else(|| Fault::of(file, "is not there"))?;
+    dotenv(file, &text)
+}
+
 fn dotenv(file: &Path, text: &str) -> Result<Vec<(String, String)>, Fault> {
     let mut pairs = Vec::new();
     for (i, line) in text.lines().enumerate() {

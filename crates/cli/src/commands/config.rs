@@ -43,6 +43,9 @@ enum Verb {
         file: Option<PathBuf>,
         #[command(flatten)]
         config: configured::Config,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
     /// Print what may stand in polyport.toml, as a JSON Schema
     Schema,
@@ -58,7 +61,7 @@ impl Config {
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
         match self.verb {
             Verb::Show { config, json } => show(&config, json),
-            Verb::Check { file, config } => check(file, &config),
+            Verb::Check { file, config, json } => check(file, &config, json),
             Verb::Schema => {
                 printing::out(own::SCHEMA.as_bytes())?;
                 Ok(ExitCode::SUCCESS)
@@ -76,21 +79,22 @@ fn files(config: &configured::Config) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-fn none() -> Result<ExitCode, Failure> {
+/// There is no file of our own.
+fn none() -> Result<Failure, Failure> {
     let places = configured::places()?;
     let user = own::candidates(&places).pop().unwrap_or_default();
-    ui::note(&format!(
-        "there is no {} here or above, nor {}\n",
+    let why = format!(
+        "there is no {} here or above, nor {}",
         own::NAME,
         ui::path(&user)
-    ));
-    Ok(ExitCode::from(1))
+    );
+    Ok(Failure::unexpected(why).hint("polyport help config says what may stand in one"))
 }
 
 fn path() -> Result<ExitCode, Failure> {
     let found = own::files(&configured::places()?);
     if found.is_empty() {
-        return none();
+        return Err(none()?);
     }
     let lines: String = found
         .iter()
@@ -119,7 +123,7 @@ fn filled(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<F
 fn show(config: &configured::Config, as_json: bool) -> Result<ExitCode, Failure> {
     let files = files(config)?;
     if files.is_empty() && !as_json {
-        return none();
+        return Err(none()?);
     }
     let mut faults = Vec::new();
     let mut text = String::new();
@@ -250,32 +254,61 @@ fn json_of(entry: &Entry<Expanded>, fields: &[Line]) -> Value {
     json!({"name": entry.name, "line": entry.line, "enabled": entry.enabled, "fields": fields})
 }
 
-fn check(named: Option<PathBuf>, config: &configured::Config) -> Result<ExitCode, Failure> {
+fn check(
+    named: Option<PathBuf>,
+    config: &configured::Config,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
     let files = match named {
         Some(file) => vec![file],
         None => files(config)?,
     };
     if files.is_empty() {
-        return none();
+        return Err(none()?);
     }
     let mut faults = Vec::new();
+    let mut documents = Vec::new();
     for file in files {
         let is_own =
             config.file() == Some(&file) || file.file_name().is_some_and(|name| name == own::NAME);
-        let (servers, wrong) = if is_own {
+        let read = if is_own {
             filled(&file, config)
         } else {
             of_host(&file, config)
-        }
-        .map_err(|fault| configured::wrong(&fault))?;
+        };
+        let (servers, mut here) = read.unwrap_or_else(|fault| (Vec::new(), vec![fault]));
+        let doubts = servers.iter().filter(|_| !is_own);
+        here.extend(doubts.flat_map(|(found, _)| found.entry.doubts.clone()));
+        let entries: Vec<Value> = servers
+            .iter()
+            .map(|(found, _)| json!({"name": found.entry.name, "line": found.entry.line, "enabled": found.entry.enabled}))
+            .collect();
+        let off = servers
+            .iter()
+            .filter(|(found, _)| !found.entry.enabled)
+            .count();
         let count = servers.len();
-        let mut here = wrong;
         here.extend(servers.into_iter().filter_map(|(_, entry)| entry.err()));
-        if here.is_empty() {
+        if here.is_empty() && !as_json {
             let servers = ui::count(count, "server");
-            printing::out(format!("{}: {servers}, all well\n", file.display()).as_bytes())?;
+            let off = match off {
+                0 => String::new(),
+                off => format!(" ({off} switched off)"),
+            };
+            let line = format!("{}: {servers}{off}, all well\n", file.display());
+            printing::out(ui::harmless(&line).as_bytes())?;
         }
+        let problems: Vec<Value> = here.iter().map(configured::problem).collect();
+        documents.push(
+            json!({"file": file.display().to_string(), "servers": entries, "problems": problems}),
+        );
         faults.extend(here);
+    }
+    if as_json {
+        let document = json!({"files": documents, "ok": faults.is_empty()});
+        printing::out(format!("{document}\n").as_bytes())?;
+        // Standard error is one object.
+        faults.truncate(1);
     }
     Ok(reported(&faults))
 }

@@ -22,14 +22,18 @@ impl Help {
     /// # Errors
     /// There is no such verb or topic.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
-        if let [word] = &self.words[..]
-            && let Some(topic) = topics::ALL.iter().find(|topic| topic.name == word)
-        {
+        let topic = match &self.words[..] {
+            [word] => topics::ALL.iter().find(|topic| topic.name == word),
+            _ => None,
+        };
+        let mut program = Cli::command();
+        program.build();
+        // What is a verb and a topic is both.
+        let is_verb = |word: &String| program.find_subcommand(word).is_some();
+        if let Some(topic) = topic.filter(|_| !self.words.iter().all(is_verb)) {
             printing::out(topic.text().as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut program = Cli::command();
-        program.build();
         let mut verb = &mut program;
         for word in &self.words {
             let mut names: Vec<String> = verb
@@ -43,7 +47,10 @@ impl Help {
                     .hint(super::instead(word, &names))
             })?;
         }
-        let text = verb.render_help().to_string();
+        let mut text = verb.render_help().to_string();
+        if let Some(topic) = topic {
+            text = format!("{text}\n{}", topic.text());
+        }
         printing::out(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }

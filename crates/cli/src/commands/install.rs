@@ -50,10 +50,10 @@ pub(crate) struct Install {
     #[arg(long)]
     write: bool,
     /// One variable of the command's environment
-    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = crate::server::variable)]
+    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = crate::values::variable)]
     env: Vec<(String, String)>,
     /// Sent with each request to a URL (repeatable)
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = crate::server::header)]
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = crate::values::header)]
     headers: Vec<(String, String)>,
     /// Look names of servers up in this file alone
     #[arg(long, value_name = "FILE")]

@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "LEVEL", value_parser = logs::level)]
     level: Option<Level>,
     /// End after that long
-    #[arg(long = "for", value_name = "SECONDS", value_parser = server::seconds)]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = crate::values::seconds)]
     time: Option<Duration>,
     /// End after that many changes
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]

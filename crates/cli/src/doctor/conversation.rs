@@ -106,7 +106,7 @@ async fn lists(report: &mut Report, client: &Client) -> Result<Option<Vec<Raw>>,
             Err(error) => {
                 let what = format!("{method} answers");
                 report.add(match error {
-                    ClientError::Gone { .. } => ended("lists", what, &error),
+                    ClientError::Gone { .. } | ClientError::Closed => ended("lists", what, &error),
                     ClientError::TimedOut(_) => Check::of("lists", what, &failed(&error)),
                     _ => Check::of("lists", what, &failed(&error))
                         .remedy(format!("answer {method}, or do not declare {kind}s")),
@@ -161,7 +161,9 @@ async fn ping(report: &mut Report, client: &Client) -> Result<(), Failure> {
             let what = "a ping is answered";
             let check = Check::of("ping", what, &failed(&error));
             return report.add(match error {
-                ClientError::Gone { .. } => ended("ping", what.to_owned(), &error),
+                ClientError::Gone { .. } | ClientError::Closed => {
+                    ended("ping", what.to_owned(), &error)
+                }
                 ClientError::Refused(_) => {
                     check.remedy("answer ping with {}: hosts ask it whether the server is there")
                 }

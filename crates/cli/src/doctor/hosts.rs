@@ -118,7 +118,13 @@ pub(super) fn entry(report: &mut Report, host: &'static Host, name: &str) -> Res
     } else {
         Check::warn("host.entry", what, format!("{detail}, switched off"))
             .remedy(format!("switch it on in {}", host.name))
-    })
+    })?;
+    for doubt in &found.entry.doubts {
+        let why = format!("{}: {}", doubt.field, doubt.why);
+        let check = Check::warn("host.values", format!("{} takes it", host.name), why);
+        report.add(check.remedy(doubt.hint.clone().unwrap_or_default()))?;
+    }
+    Ok(())
 }
 
 /// Says where the host keeps its logs, and how its list is seen.

@@ -72,7 +72,7 @@ fn shown(place: &Place, command: &mut Command, words: &[&str]) -> String {
 }
 
 /// Answers each request as its body wants, for as long as the test runs.
-fn answering(answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
+pub(crate) fn answering(answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {

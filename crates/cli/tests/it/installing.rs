@@ -259,3 +259,39 @@ fn what_is_installed_can_be_called() {
         assert_eq!(left, ["file.txt", "notes", "other"], "{host}");
     }
 }
+
+/// One document of what was done, or one object of why not.
+// req: BR-217
+#[test]
+fn br_217_what_was_done_is_a_document() {
+    let place = Place::new();
+    let run = |words: &[&str]| {
+        let output = place.command(words).output().unwrap();
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or(Value::Null);
+        (
+            output.status.code().unwrap(),
+            read(&output.stdout),
+            read(&output.stderr),
+        )
+    };
+    let install = ["install", "claude-code", "./notes", "--yes", "--json"];
+    let uninstall = ["uninstall", "claude-code", "notes", "--yes", "--json"];
+    for (words, changes) in [(&install[..], true), (&install, false), (&uninstall, true)] {
+        let (code, done, failed) = run(words);
+        assert_eq!((code, &failed), (0, &Value::Null), "{words:?}");
+        assert_eq!(done["host"], "claude-code");
+        assert_eq!(done["scope"], "project");
+        assert_eq!(
+            (&done["changes"], &done["written"]),
+            (&changes.into(), &changes.into()),
+            "{words:?}"
+        );
+        assert_eq!(done["file"], place.path(".mcp.json").to_str().unwrap());
+    }
+    assert!(!place.path(".mcp.json").exists());
+    let (code, done, failed) = run(&uninstall);
+    assert_eq!(
+        (code, done, failed["error"]["code"].as_str()),
+        (2, Value::Null, Some("usage"))
+    );
+}

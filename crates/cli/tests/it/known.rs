@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::support::{Place, golden, said};
+use crate::asking::run;
+use crate::support::{BINARY, Place, golden, said};
 
 fn place() -> Place {
     let place = Place::new();
@@ -160,4 +161,134 @@ fn the_schema_is_printed_as_it_is() {
     let output = Place::new().command(["config", "schema"]).output().unwrap();
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(schema["title"], "polyport.toml");
+}
+
+/// What a host makes of an entry is said by whoever uses it, by the doctor and by the check of the file.
+// req: S-CONFIG
+#[test]
+fn what_a_host_refuses_is_said() {
+    let place = Place::new();
+    place.write(
+        ".mcp.json",
+        &format!(
+            "{{\"mcpServers\": {{\n\"off\": {{\"command\": \"{BINARY}\", \"args\": [\"serve\", \"demo\"], \"disabled\": true, \"env\": {{\"N\": 1}}}},\n\
+             \"both\": {{\"command\": \"x\", \"url\": \"https://a.example\"}}\n}}}}"
+        ),
+    );
+    let (code, out, err) = run(&place, &["call", ".mcp.json:off", "echo", "text=hi"]);
+    assert_eq!((code, &*out), (0, "hi\n"), "{err}");
+    let file = ".mcp.json:2: mcpServers.off.env.N";
+    assert_eq!(
+        err,
+        format!(
+            "note: off is switched off in .mcp.json; its host does not start it\n\
+             warning: {file}: is a number, where many hosts take only a text; write it in quotes\n"
+        )
+    );
+    let (code, _, err) = run(&place, &["ls", ".mcp.json:both"]);
+    assert_eq!(
+        (code, &*err),
+        (
+            2,
+            "error: .mcp.json:3: mcpServers.both: says both a command and a url\n  hint: leave out the one that is not meant\n"
+        )
+    );
+    let (_, out, _) = run(&place, &["doctor", "claude-code:off"]);
+    assert!(
+        out.contains(" warn  Claude Code has it") && out.contains("switched off"),
+        "{out}"
+    );
+    assert!(
+        out.contains(" warn  Claude Code takes it")
+            && out.contains("mcpServers.off.env.N: is a number"),
+        "{out}"
+    );
+    let (code, out, err) = run(&place, &["config", "check", ".mcp.json", "--json"]);
+    let document: Value = serde_json::from_str(&out).unwrap();
+    let problems = document["files"][0]["problems"].as_array().unwrap();
+    let fields: Vec<&str> = problems
+        .iter()
+        .map(|it| it["field"].as_str().unwrap())
+        .collect();
+    assert_eq!((code, document["ok"].as_bool()), (2, Some(false)));
+    assert_eq!(fields, ["mcpServers.both", "mcpServers.off.env.N"]);
+    let error: Value = serde_json::from_str(&err).unwrap();
+    assert_eq!(error["error"]["code"], "usage");
+}
+
+// req: S-CONFIG
+#[test]
+fn a_check_is_one_document() {
+    let place = Place::new();
+    place.write(
+        "polyport.toml",
+        "[servers.a]\ncommand = 'x'\n[servers.b]\ncommand = 'y'\nenabled = false\n",
+    );
+    place.write("broken.json", "{");
+    for (words, code, ok) in [
+        (&["config", "check", "--json"][..], 0, true),
+        (&["config", "check", "--json", "broken.json"], 2, false),
+        (&["config", "check", "--json", "nowhere.json"], 2, false),
+    ] {
+        let (got, out, err) = run(&place, words);
+        let document: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((got, document["ok"].as_bool()), (code, Some(ok)), "{out}");
+        assert_eq!(err.lines().count(), usize::from(!ok), "{err}");
+    }
+    let (_, out, _) = run(&place, &["config", "check", "--json"]);
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["files"][0]["servers"][1]["enabled"], false);
+    let (code, out, err) = run(&Place::new(), &["config", "check", "--json"]);
+    let error: Value = serde_json::from_str(&err).unwrap();
+    assert_eq!(
+        (code, &*out, error["error"]["code"].as_str()),
+        (1, "", Some("failed"))
+    );
+}
+
+/// Variables of a file: for a command and in a configuration, after what the command line and the environment say.
+// req: S-CONFIG
+#[test]
+fn variables_come_from_a_file() {
+    let place = Place::new();
+    place.write("vars", "A=file\nB=\"two words\"\n");
+    place.write("bad", "A=1\nnonsense\n");
+    place.write("polyport.toml", "[servers.s]\ncommand = 'sh'\nargs = ['-c', 'echo \"$A|$B|$0\" >&2', '${B}']\nenv = { A = 'entry' }\n");
+    let command = ["--", "sh", "-c", "echo \"$A|$B|$0\" >&2", "none"];
+    for (words, want) in [
+        (
+            &["ls", "--env-file", "vars", "s"][..],
+            "entry|two words|two words",
+        ),
+        (
+            &[&["ls", "--env-file", "vars"], &command[..]].concat(),
+            "file|two words|none",
+        ),
+        (
+            &[&["ls", "--env-file", "vars", "-e", "A=told"], &command[..]].concat(),
+            "told|two words|none",
+        ),
+        (
+            &["ls", "--env-file", "bad", "s"],
+            "bad:2: is not NAME=value",
+        ),
+        (
+            &["ls", "--env-file", "nowhere", "s"],
+            "nowhere: is not there",
+        ),
+        (
+            &["ls", "--env-file", "vars", "demo"],
+            "--env-file does nothing for what Polyport serves itself",
+        ),
+        (
+            &["ls", "--env-file", "vars", ":1"],
+            "--env-file does nothing for a URL",
+        ),
+    ] {
+        let (_, _, err) = run(&place, words);
+        assert!(err.contains(want), "{words:?}: {err}");
+    }
+    let mut set = place.command(["config", "show", "--env-file", "vars"]);
+    let out = String::from_utf8(set.env("B", "set").output().unwrap().stdout).unwrap();
+    assert!(out.contains("\"set\""), "{out}");
 }

@@ -28,6 +28,7 @@ mod start_up;
 mod stream;
 mod support;
 mod topics;
+mod unreached;
 mod usage;
 mod verbs;
 mod voice;

@@ -21,7 +21,10 @@ fn topics(place: &Place) -> Vec<String> {
             .lines()
             .any(|l| l.split_whitespace().next() == Some(name))
     };
-    names.filter(|name| !is_verb(name)).collect()
+    // One is both.
+    names
+        .filter(|name| !is_verb(name) || name == "config")
+        .collect()
 }
 
 /// What a shell prints for a command: its output, what it says, and how it ends.
@@ -47,7 +50,7 @@ fn printed(place: &Place, line: &str) -> String {
 fn commands_print_what_the_topics_show() {
     let place = Place::new();
     let topics = topics(&place);
-    assert!(topics.len() >= 3, "{topics:?}");
+    assert!(topics.len() >= 5, "{topics:?}");
     let (_, help, _) = run(&place, &["--help"]);
     for topic in topics {
         assert!(help.contains(&topic), "--help does not name {topic}");

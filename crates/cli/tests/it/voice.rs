@@ -116,7 +116,7 @@ fn last_words_of_a_server_hold_none_of_its_secrets() {
 #[test]
 fn colours_are_of_our_own_words_only() {
     let place = Place::new();
-    let mut row = |options: &[&str], variables: &[(&str, &str)], want: bool| {
+    let row = |options: &[&str], variables: &[(&str, &str)], want: bool| {
         let mut command = place.command([options, &["call", "demo", "ad"]].concat());
         command
             .env_remove("NO_COLOR")

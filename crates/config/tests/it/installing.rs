@@ -75,6 +75,7 @@ fn ours() -> Entry<String> {
             cwd: None,
             env_file: None,
         }),
+        doubts: Vec::new(),
     }
 }
 

@@ -140,6 +140,17 @@ const WORDS: &[(&str, &str, &str)] = &[
     ),
     (
         "x.json",
+        "{\"mcpServers\": {\n\"a\": {\"command\": \"x\", \"url\": \"https://a.example\"},\n\"b\": {\"type\": \"http\", \"command\": \"x\", \"url\": \"https://b.example\"},\n\"c\": {\"type\": \"stdio\", \"command\": \"x\", \"url\": \"https://c.example\"},\n\"d\": {\"command\": \"\", \"url\": \"https://d.example\"},\n\"e\": {\"command\": \"x\", \"url\": \"\"},\n\"f\": {\"command\": \"x\", \"disabled\": \"true\"},\n\"g\": {\"command\": null, \"url\": \"https://g.example\"}}}",
+        "a: x.json:2: mcpServers.a: says both a command and a url\n\
+             b: https://b.example\n\
+             c: x []\n\
+             d: https://d.example\n\
+             e: x []\n\
+             f: x.json:7: mcpServers.f.disabled: is a text, where true or false is wanted\n\
+             g: https://g.example",
+    ),
+    (
+        "x.json",
         r#"{"mcpServers": {"a": {"command": "x", "env": {"A": "1", "A": "2"}}}}"#,
         "a: x.json:1: mcpServers.a.env.A: stands there twice",
     ),
@@ -407,4 +418,43 @@ fn only_files_of_a_bounded_size_are_read() {
     let found = Found { file: there, entry };
     let fault = found.expanded(&places, &means).unwrap_err();
     assert!(fault.why.ends_with("pipe.json: is no file"), "{fault}");
+}
+
+/// What is understood here, and what many hosts refuse an entry for.
+// req: S-CONFIG
+#[test]
+fn what_hosts_do_not_take_is_doubted() {
+    let doubts = |text: &str| -> Vec<String> {
+        let text = format!("{{\"mcpServers\": {{\n\"a\": {text}}}}}");
+        let servers = Servers::of(Path::new("f"), &text, Format::Json, Path::new("")).unwrap();
+        let entry = servers.get("a").unwrap();
+        entry.doubts.iter().map(ToString::to_string).collect()
+    };
+    let not_a_text = "where many hosts take only a text";
+    for (text, want) in [
+        (
+            r#"{"command": "x", "args": ["1"], "env": {"A": "1"}}"#,
+            vec![],
+        ),
+        (
+            r#"{"command": "x", "args": ["a", 1], "env": {"A": 1, "B": true}}"#,
+            vec![
+                format!("f:2: mcpServers.a.args[1]: is a number, {not_a_text}"),
+                format!("f:2: mcpServers.a.env.A: is a number, {not_a_text}"),
+                format!("f:2: mcpServers.a.env.B: is true or false, {not_a_text}"),
+            ],
+        ),
+        (
+            r#"{"url": "https://a.example", "headers": {"X": 1}}"#,
+            vec![format!(
+                "f:2: mcpServers.a.headers.X: is a number, {not_a_text}"
+            )],
+        ),
+        (
+            r#"{"type": "http", "command": "x", "url": "https://a.example"}"#,
+            vec!["f:2: mcpServers.a: says both a command and a url".to_owned()],
+        ),
+    ] {
+        assert_eq!(doubts(text), want, "{text}");
+    }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     moved: Arc<Mutex<Uri>>,
     /// For a proxy that gets our requests as they are.
     proxy_authorization: Option<HeaderValue>,
+    /// The proxy between us and the server.
+    through: Option<String>,
 }
 
 /// How a connection is secured, and what may be spoken over it then.
@@ -81,6 +83,12 @@ impl Connection {
             (true, true) => Secured::Http1,
         };
         let mut proxy_authorization = None;
+        let through = proxy.as_ref().map(|proxy| {
+            let (scheme, at) = (proxy.uri().scheme_str(), proxy.uri().authority());
+            // Without the user that may stand in it.
+            let at = at.map_or("", |at| at.as_str()).rsplit('@').next();
+            format!("{}://{}", scheme.unwrap_or("http"), at.unwrap_or_default())
+        });
         let sends = match proxy {
             None => over(tcp(), secured)?,
             Some(proxy) => match proxy.uri().scheme_str() {
@@ -107,6 +115,7 @@ impl Connection {
             moved: Arc::new(Mutex::new(uri.clone())),
             target: Arc::new(target),
             proxy_authorization,
+            through,
         })
     }
 
@@ -145,7 +154,7 @@ impl Connection {
             *request.uri_mut() = uri.clone();
             *request.headers_mut() = self.dressed(&headers);
             let sent = self.sends.send(request).await;
-            let response = sent.map_err(|error| unsent(&error))?;
+            let response = sent.map_err(|error| unsent(&error, self.through.as_deref()))?;
             let status = response.status();
             // Others would turn a message into a question for a page.
             let is_kept = matches!(
@@ -269,7 +278,7 @@ where
 }
 
 /// Says at which step it failed, and leaves out addresses.
-fn unsent(error: &Error) -> CallError {
+fn unsent(error: &Error, through: Option<&str>) -> CallError {
     let mut why = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
@@ -283,7 +292,10 @@ fn unsent(error: &Error) -> CallError {
         .trim_start_matches("client error (Connect): ")
         .to_owned();
     if error.is_connect() {
-        CallError::Unreachable(why)
+        CallError::Unreachable(match through {
+            Some(proxy) => format!("through the proxy {proxy}, which the environment names: {why}"),
+            None => why,
+        })
     } else {
         CallError::Broken(why)
     }

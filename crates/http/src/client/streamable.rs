@@ -177,18 +177,11 @@ impl Streamable {
                 if !self.way.inbox.is_waited_for(id) {
                     return Ok(());
                 }
-                Err(match take::failure(&text) {
-                    Some(error) => CallError::Refused(error),
-                    None => CallError::Unreadable("it is the answer to something else".to_owned()),
-                })
+                Err(take::no_answer(&text, status.as_u16()))
             }
             Holds::Events => self.read(id, response, revision).await,
             Holds::Other if matches!(status.as_u16(), 202 | 204) => {
-                let code = status.as_u16();
-                let why = format!(
-                    "the server took the question and answered nothing (HTTP status {code})"
-                );
-                Err(CallError::Unreadable(why))
+                Err(CallError::Unreadable(take::nothing(status.as_u16())))
             }
             Holds::Other => {
                 let said = take::status(response).await.said;

@@ -10,7 +10,7 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use polyport_rt::{CallError, Inbox, MAX_ANSWER, Status};
 use polyport_wire::sse::Events;
-use polyport_wire::{Kind, Limits, Message, Raw, RequestId};
+use polyport_wire::{Kind, Limits, Message, Raw, RequestId, batch};
 
 /// Bytes that are read of what a server says beside the protocol.
 const MAX_SAID: usize = 64 << 10;
@@ -119,6 +119,33 @@ pub(crate) async fn status(response: Response<Incoming>) -> Status {
 pub(super) fn failure(text: &Bytes) -> Option<Raw> {
     let message = Message::parse(text.clone(), &Limits::default()).ok()?;
     (message.kind() == Kind::Failure).then(|| message.error())?
+}
+
+/// Why a body that should be the answer to a question is none.
+pub(super) fn no_answer(text: &Bytes, status: u16) -> CallError {
+    if let Some(error) = failure(text) {
+        return CallError::Refused(error);
+    }
+    CallError::Unreadable(match Message::parse(text.clone(), &Limits::default()) {
+        _ if text.trim_ascii().is_empty() => nothing(status),
+        _ if batch::is_batch(text) => "it is a batch, and the answer is not in it".to_owned(),
+        Err(malformed) => format!("{malformed}: {}", shown(text)),
+        Ok(message) => match (message.kind(), message.id()) {
+            (Kind::Request | Kind::Notification, _) => {
+                format!(
+                    "it is no answer, but {} of the server's own",
+                    message.method()
+                )
+            }
+            (_, Some(id)) => format!("it is the answer to something else, which is {id}"),
+            (_, None) => "it is the answer to something else".to_owned(),
+        },
+    })
+}
+
+/// A body without anything in it.
+pub(super) fn nothing(status: u16) -> String {
+    format!("the server took the question and answered nothing (HTTP status {status})")
 }
 
 /// The beginning of a text that people may read; a page is none.

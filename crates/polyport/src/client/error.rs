@@ -19,13 +19,15 @@ pub enum ClientError {
         /// Why.
         error: io::Error,
     },
-    /// The server has ended, or has closed the connection.
+    /// The server, which was a child of ours, has ended or has closed its output.
     Gone {
-        /// How its process ended, if it was one of ours and has.
+        /// How its process ended, if it has.
         status: Option<ExitStatus>,
         /// The last lines that it said on standard error.
         said: Vec<String>,
     },
+    /// The connection to a server that is no child of ours has ended.
+    Closed,
     /// The server cannot be reached: nothing was sent. The text says at which step.
     Unreachable(String),
     /// The connection broke while the answer was awaited; whether the server has done what was asked is not known.
@@ -64,17 +66,7 @@ impl From<CallError> for ClientError {
             CallError::SessionLost => {
                 Self::Unreadable("it forgets each session at once".to_owned())
             }
-            _ => Self::without_a_word(),
-        }
-    }
-}
-
-impl ClientError {
-    /// The connection has ended, and nothing says why.
-    pub(super) fn without_a_word() -> Self {
-        Self::Gone {
-            status: None,
-            said: Vec::new(),
+            _ => Self::Closed,
         }
     }
 }
@@ -85,8 +77,9 @@ impl fmt::Display for ClientError {
             Self::NotStarted { program, error } => write!(f, "cannot start {program}: {error}"),
             Self::Gone { status, .. } => match status {
                 Some(status) => write!(f, "the server has ended ({status})"),
-                None => f.write_str("the server has closed the connection"),
+                None => f.write_str("the server has closed its output"),
             },
+            Self::Closed => f.write_str("the server has closed the connection"),
             Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
             Self::Broken(why) => write!(f, "the connection broke before the answer came: {why}"),
             Self::Status(status) => status.fmt(f),

@@ -261,7 +261,7 @@ impl Client {
                 Some(wait) => self.caller.request_waiting(method, &asked, wait).await,
             };
             let result = match answer.map_err(ClientError::from) {
-                Err(ClientError::Gone { .. }) => return Err(self.gone().await),
+                Err(ClientError::Closed) => return Err(self.gone().await),
                 // It wants arguments in headers that we do not know of, or no longer.
                 Err(ClientError::Refused(error))
                     if error.code == CODE_HEADER_MISMATCH
@@ -336,9 +336,9 @@ impl Client {
     async fn gone(&self) -> ClientError {
         match &mut *self.server.lock().await {
             Serving::Child(child) => connect::how_it_ended(child).await,
-            Serving::Inside { .. } | Serving::Ended => ClientError::without_a_word(),
+            Serving::Inside { .. } | Serving::Ended => ClientError::Closed,
             #[cfg(feature = "http-client")]
-            Serving::Elsewhere => ClientError::without_a_word(),
+            Serving::Elsewhere => ClientError::Closed,
         }
     }
 

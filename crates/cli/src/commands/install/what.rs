@@ -210,6 +210,7 @@ fn entry(name: &str, way: Way<String>) -> Entry<String> {
         enabled: true,
         bare: false,
         way,
+        doubts: Vec::new(),
     }
 }
 

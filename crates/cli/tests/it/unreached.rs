@@ -1,0 +1,126 @@
+//! Why a server gave no answer: the cause is named as it is, with what fits it to do.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::asking::run;
+use crate::doctoring::answering;
+use crate::support::Place;
+
+fn json(body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+// req: S-FAIL-CAUSE
+#[test]
+fn what_is_no_answer_is_named() {
+    let place = Place::new();
+    for (answer, want) in [
+        (
+            "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
+            "the server took the question and answered nothing (HTTP status 202)",
+        ),
+        (
+            json(""),
+            "the server took the question and answered nothing (HTTP status 200)",
+        ),
+        (json("{oops"), ": {oops"),
+        (json("[]"), "it is a batch, and the answer is not in it"),
+        (
+            json(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#),
+            "it is the answer to something else, which is \"other\"",
+        ),
+        (
+            json(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#),
+            "it is no answer, but ping of the server's own",
+        ),
+    ] {
+        let port = answering(move |_| answer.clone());
+        for era in ["modern", "legacy"] {
+            let words = ["ls", "-q", "--era", era, &format!(":{port}")];
+            let (code, _, err) = run(&place, &words);
+            assert_eq!(code, 6, "{era}: {err}");
+            assert!(
+                err.contains("the server's answer cannot be read: ") && err.contains(want),
+                "{era}, {want}: {err}"
+            );
+        }
+    }
+}
+
+// req: S-FAIL-CAUSE
+#[test]
+fn a_dead_proxy_is_named() {
+    let place = Place::new();
+    for (variable, url) in [
+        ("http_proxy", "http://mcp.example.invalid/mcp"),
+        ("https_proxy", "https://mcp.example.invalid/mcp"),
+        ("all_proxy", "ws://mcp.example.invalid/mcp"),
+    ] {
+        let mut command = place.command(["ls", url]);
+        command.env(variable, "http://ada:s3cret@127.0.0.1:1");
+        let output = command.output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{err}");
+        assert!(
+            err.contains("through the proxy http://127.0.0.1:1, which the environment names: "),
+            "{err}"
+        );
+        assert!(
+            err.contains("hint: does the proxy run? NO_PROXY=HOST leaves a host out"),
+            "{err}"
+        );
+        assert!(!err.contains("s3cret"), "{err}");
+    }
+}
+
+// req: S-FAIL-CAUSE
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let place = Place::new();
+    place.write(
+        ".mcp.json",
+        r#"{"mcpServers": {"s": {"command": "true", "cwd": "/nope"}}}"#,
+    );
+    for words in [&["ls", "--cwd", "/nope", "--", "true"][..], &["ls", "s"]] {
+        let (code, _, err) = run(&place, words);
+        assert_eq!(
+            (code, &*err),
+            (
+                2,
+                "error: there is no folder /nope in which the server could work\n  \
+                 hint: it is what --cwd, or cwd of its configuration, says\n"
+            )
+        );
+    }
+}
+
+/// Over HTTP with SSE the end of the stream is the end of the session. Nobody there has a standard error.
+// req: S-FAIL-CAUSE
+#[test]
+fn the_end_of_a_connection_is_no_word_of_a_program() {
+    let place = Place::new();
+    let is_first = AtomicBool::new(true);
+    let port = answering(move |body| {
+        if body.is_empty() {
+            return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+                    event: endpoint\ndata: /messages\n\n"
+                .to_owned();
+        }
+        let status = if is_first.swap(false, Ordering::Relaxed) {
+            "404 Not Found"
+        } else {
+            "202 Accepted"
+        };
+        format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    });
+    let (code, _, err) = run(&place, &["ls", "--era", "legacy", &format!(":{port}")]);
+    assert_eq!(code, 4, "{err}");
+    assert!(
+        err.contains("the server has closed the connection\n  hint: it, or something between"),
+        "{err}"
+    );
+    assert!(!err.contains("standard error"), "{err}");
+}
