@@ -46,12 +46,13 @@ pub async fn drive(
     writer: &mut (dyn AsyncWrite + Unpin + Send),
     stop: Stop,
 ) -> Ended {
-    drive_for(service, None, reader, writer, stop).await
+    drive_over(service, "stdio", None, reader, writer, stop).await
 }
 
-/// The same for somebody who has proven who he is.
-pub async fn drive_for(
+/// The same over another transport, by its name in the log, and for somebody who has proven who he is.
+pub async fn drive_over(
     service: &Service,
+    transport: &'static str,
     principal: Option<Arc<Principal>>,
     reader: &mut (dyn AsyncRead + Unpin + Send),
     writer: &mut (dyn AsyncWrite + Unpin + Send),
@@ -65,7 +66,7 @@ pub async fn drive_for(
         early: Vec::new(),
         listening: Vec::new(),
         lines: Lines::new(service.limits.message_bytes),
-        outbox: Arc::new(Outbox::new(&service.limits)),
+        outbox: Arc::new(Outbox::new(&service.limits, transport)),
         out: Vec::new(),
         open: true,
         unread: false,

@@ -26,7 +26,8 @@ pub fn connect(service: Service, stop: Stop) -> (DuplexStream, JoinHandle<Ended>
                 };
             }
         };
-        let ended = driver::drive(&service, &mut reader, &mut writer, stop).await;
+        let ended =
+            driver::drive_over(&service, "memory", None, &mut reader, &mut writer, stop).await;
         started.shutdown().await;
         ended
     });

@@ -34,6 +34,8 @@ pub struct Outbox {
     wake: Notify,
     /// Of the legacy session, once there is one.
     listener: OnceLock<Arc<Listener>>,
+    /// The name of the transport.
+    transport: &'static str,
     question_wait: Duration,
     max_messages: usize,
     max_bytes: usize,
@@ -46,9 +48,10 @@ struct Queue {
 }
 
 impl Outbox {
-    /// An empty one.
-    pub fn new(limits: &Limits) -> Self {
+    /// An empty one, of a connection over this transport.
+    pub fn new(limits: &Limits, transport: &'static str) -> Self {
         Self {
+            transport,
             queue: Mutex::default(),
             filled: AtomicBool::new(false),
             wake: Notify::new(),
@@ -125,7 +128,7 @@ impl Outlet for Outbox {
     }
 
     fn transport(&self) -> &'static str {
-        "stdio"
+        self.transport
     }
 
     fn ask(&self, context: &Context, asked: Asked) -> Result<(), Asked> {

@@ -1,7 +1,11 @@
 //! What is logged of calls, and what is not.
 
+use std::process::Stdio;
+
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::asking::run;
 use crate::support::Place;
 
 /// Everything on standard error as JSON, after some calls whose values are nowhere in it.
@@ -100,4 +104,48 @@ fn by_default_calls_are_not_logged() {
         assert_eq!(logged(words).len(), 1);
     }
     assert!(about(&logged(&["--log-level", "info"]), "call begins").is_empty());
+}
+
+// req: D-24
+#[test]
+fn d_24_each_transport_has_its_name() {
+    let place = Place::new();
+    let words = [
+        "demo",
+        "--log",
+        "json",
+        "--log-level",
+        "info",
+        "--listen",
+        "0",
+    ];
+    let mut program = place.listener(&words, Stdio::null());
+    let said = program.until_said("/mcp");
+    let (_, rest) = said.split_once("http://").unwrap();
+    let host = rest.split('/').next().unwrap();
+    let addresses = [
+        format!("http://{host}/mcp"),
+        format!("http://{host}/sse"),
+        format!("ws://{host}/ws"),
+    ];
+    for address in &addresses {
+        let (code, _, err) = run(
+            &place,
+            &["call", "--era", "legacy", address, "echo", "text=hi"],
+        );
+        assert_eq!(code, 0, "{err}");
+    }
+    program.signal(Signal::TERM);
+    program.end();
+    let said = program.stderr();
+    let lines: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ended = about(&lines, "call ended");
+    let transports: Vec<&str> = ended
+        .iter()
+        .map(|call| call["transport"].as_str().unwrap())
+        .collect();
+    assert_eq!(transports, ["http", "sse", "websocket"]);
 }

@@ -136,7 +136,15 @@ async fn serve(
     let lines = Lines::new(io, Role::Server, limits.message_bytes, limits.keep_alive).await;
     let (mut reader, mut writer) = tokio::io::split(lines);
     let stopped = stop.clone();
-    driver::drive_for(&service, principal, &mut reader, &mut writer, stop).await;
+    driver::drive_over(
+        &service,
+        "websocket",
+        principal,
+        &mut reader,
+        &mut writer,
+        stop,
+    )
+    .await;
     let mut lines = reader.unsplit(writer);
     if stopped.is_stopped() {
         lines.close_as(CloseCode::Away, "the server stops");

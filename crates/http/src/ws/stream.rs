@@ -76,6 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
     fn poll_alive(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while self.ping.poll_tick(cx).is_ready() {
             if !std::mem::replace(&mut self.heard, false) {
+                self.close_as(CloseCode::Error, "no answer to a ping");
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "the peer is silent",

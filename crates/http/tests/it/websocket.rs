@@ -260,12 +260,67 @@ async fn what_closes_a_connection_and_with_which_code() {
         socket.send(message).await.unwrap();
         assert_eq!(hear(&mut socket).await, Err(want), "{shown:.60}");
     }
-    // A message that is no text.
-    let mut socket = dial(address, "/ws").await;
-    let raw = socket.get_mut();
-    let frame = [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff];
-    raw.write_all(&frame).await.unwrap();
-    assert_eq!(hear(&mut socket).await, Err(1007));
+    // Frames as they are on the wire; the first byte says what it is, 0x80 of the second that it is masked (with zeros here).
+    let masked = |first: u8, bytes: &[u8]| {
+        let length = u8::try_from(bytes.len()).unwrap();
+        [&[first, 0x80 | length, 0, 0, 0, 0], bytes].concat()
+    };
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    let opened = |bytes: &[u8]| [&masked(0x81, ping.as_bytes())[..], bytes].concat();
+    let rows: &[(&str, Vec<u8>, u16)] = &[
+        ("a text that is none", masked(0x81, &[0xff, 0xff]), 1007),
+        (
+            "a frame that is not masked",
+            vec![0x81, 2, b'{', b'}'],
+            1002,
+        ),
+        ("an unknown kind of frame", masked(0x83, b""), 1002),
+        ("an unknown kind of control frame", masked(0x8b, b""), 1002),
+        (
+            "a bit of an extension nobody has offered",
+            masked(0xc1, b"{}"),
+            1002,
+        ),
+        ("a ping in pieces", masked(0x09, b""), 1002),
+        (
+            "a ping that is too long",
+            [&[0x89, 0xfe, 0, 200, 0, 0, 0, 0][..], &[0; 200]].concat(),
+            1002,
+        ),
+        ("the rest of nothing", masked(0x80, b"{}"), 1002),
+        (
+            "a second beginning",
+            [masked(0x01, b"{"), masked(0x81, b"}")].concat(),
+            1002,
+        ),
+        ("a close without a whole code", masked(0x88, &[3]), 1002),
+        (
+            "a close with a code that is none",
+            masked(0x88, &999_u16.to_be_bytes()),
+            1002,
+        ),
+        (
+            "a length beyond all bounds",
+            [&[0x81, 0xff][..], &[0x7f; 8], &[0; 4]].concat(),
+            1009,
+        ),
+        (
+            "an answered close",
+            masked(0x88, &1000_u16.to_be_bytes()),
+            1000,
+        ),
+    ];
+    for (what, frame, want) in rows {
+        for frame in [frame.clone(), opened(frame)] {
+            let mut socket = dial(address, "/ws").await;
+            socket.get_mut().write_all(&frame).await.unwrap();
+            let mut heard = hear(&mut socket).await;
+            if heard.is_ok() {
+                heard = hear(&mut socket).await;
+            }
+            assert_eq!(heard, Err(*want), "{what}");
+        }
+    }
     // The end of the server.
     let mut socket = dial(address, "/ws").await;
     say(&mut socket, INITIALIZE).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use polyport_wire::{Line, Lines, RequestId};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
@@ -77,19 +78,27 @@ impl Carrier for LineCarrier {
         self.reading.abort();
         let writing = self.leave();
         Box::pin(async move {
-            if let Some(mut writing) = writing
-                && timeout(CLOSING, &mut writing).await.is_err()
-            {
-                writing.abort();
+            if let Some(writing) = writing {
+                ended(writing).await;
             }
         })
     }
 
     fn abort(&self) {
         self.reading.abort();
-        if let Some(writing) = self.leave() {
-            writing.abort();
+        let Some(writing) = self.leave() else { return };
+        match Handle::try_current() {
+            // What has an end of its own may say so, and why, as long as the peer takes it.
+            Ok(runtime) => drop(runtime.spawn(ended(writing))),
+            Err(_) => writing.abort(),
         }
+    }
+}
+
+/// Waits until the rest is written, for a bounded time.
+async fn ended(mut writing: JoinHandle<()>) {
+    if timeout(CLOSING, &mut writing).await.is_err() {
+        writing.abort();
     }
 }
 

@@ -41,7 +41,11 @@ impl Trace {
         };
         let name = call.params.name().map(|name| plain(&name));
         let of = |wanted| name.as_deref().filter(|_| call.method == wanted);
-        let transport = context.transport();
+        let (network, protocol) = match context.transport() {
+            "stdio" | "memory" => ("pipe", None),
+            "websocket" => ("tcp", Some("websocket")),
+            _ => ("tcp", Some("http")),
+        };
         let uri = call.params.uri().filter(|_| self.uris);
         tracing::info_span!(
             target: "polyport::span",
@@ -57,8 +61,8 @@ impl Trace {
             gen_ai.tool.name = of("tools/call"),
             gen_ai.prompt.name = of("prompts/get"),
             jsonrpc.request.id = plain(&context.request_id().to_string()),
-            network.transport = if transport == "stdio" { "pipe" } else { "tcp" },
-            network.protocol.name = (transport != "stdio").then_some("http"),
+            network.transport = network,
+            network.protocol.name = protocol,
             rpc.response.status_code = Empty,
             error.type = Empty,
         )

@@ -62,15 +62,22 @@ async fn say(socket: &mut Socket, asked: &Value, result: &Value) {
 // req: S-SOCKET
 #[tokio::test]
 async fn a_server_that_breaks_the_rules_is_named_as_such() {
-    for message in [
-        Message::binary(&b"{}"[..]),
-        Message::text("x".repeat((64 << 20) + 1)),
+    for (message, code) in [
+        (Message::binary(&b"{}"[..]), Some(1003)),
+        // Of this one not all is taken, and so the end of it is none that could be heard.
+        (Message::text("x".repeat((64 << 20) + 1)), None),
     ] {
+        let (told, tells) = tokio::sync::oneshot::channel();
         let caller = connected(|mut socket| async move {
             hear(&mut socket).await;
             // It may be closed on us.
             let _ = socket.send(message).await;
-            while let Some(Ok(_)) = socket.next().await {}
+            while let Some(Ok(heard)) = socket.next().await {
+                if let Message::Close(frame) = heard {
+                    let _ = told.send(frame.map(|frame| u16::from(frame.code)));
+                    return;
+                }
+            }
         })
         .await;
         let answer = timeout(LONG, caller.request("tools/list", "{}"))
@@ -80,6 +87,10 @@ async fn a_server_that_breaks_the_rules_is_named_as_such() {
             matches!(answer, Err(CallError::Unreadable(_))),
             "{answer:?}"
         );
+        if code.is_some() {
+            // It is told what it has done.
+            assert_eq!(timeout(LONG, tells).await.unwrap().unwrap(), code);
+        }
     }
 }
 
