@@ -1,17 +1,25 @@
 //! `polyport watch`: what changes at a server, a line for each change, until Ctrl-C.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use polyport::client::{Change, Heard, Wanted};
-use polyport::{Client, Level};
+use polyport::client::{Change, Connect, Heard, Wanted};
+use polyport::{Client, ClientError, Level, Speaker};
 
 use crate::failure::Failure;
-use crate::logs;
-use crate::printing;
+use crate::reach::{Manner, Reached};
+use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
-use crate::{render, ui, verb};
+use crate::{frames, logs, printing, render, ui};
+
+/// Before a server that has gone is looked for again; twice as long after each try.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Tries in a row.
+const TRIES: u32 = 5;
+/// After a connection that lived this long the count begins anew.
+const GOOD: Duration = Duration::from_secs(10);
 
 /// Print what changes at a server, until Ctrl-C
 #[derive(Debug, Args)]
@@ -19,8 +27,8 @@ use crate::{render, ui, verb};
     override_usage = "polyport watch [OPTIONS] SERVER [URI]...\n       polyport watch [OPTIONS] -- COMMAND... -- [URI]...",
     after_help = "\
 Printed are changes of the lists of tools, prompts and resources, as far as the server tells them, updates
-of the resources that are named, and with --level log messages. Exit codes: 130 on Ctrl-C, 0 after --for or
---count, 4 when the server has ended.
+of the resources that are named, and with --level log messages. A server at an address that goes away is
+looked for again, five times. Exit codes: 130 on Ctrl-C, 0 after --for or --count, 4 when it is gone.
 
 Examples:
   polyport watch ./notes
@@ -49,42 +57,180 @@ impl Watch {
     /// # Errors
     /// The server ends, or does not tell what is wanted.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
-        let mut named = self.server.named("watch")?;
-        let shown = named.shown.clone();
+        let (mut aimed, mut manner) = self.server.aimed("watch")?;
+        let shown = std::mem::take(&mut aimed.shown);
         let wanted = Wanted {
             lists: true,
-            resources: std::mem::take(&mut named.rest),
+            resources: std::mem::take(&mut aimed.rest),
             logs: self.level,
         };
-        let printed = Printed {
-            json: self.json,
-            count: self.count,
+        let frames = manner.frames.take();
+        let frames = frames.map(|file| frames::to(&file)).transpose()?;
+        let way = ToServer {
+            reached: aimed.reached?,
+            manner,
+            frames: frames.map(Arc::new),
         };
-        verb::with(named, async |client| {
-            let watched = printed.watch(client, wanted, &shown);
-            match self.time {
-                None => watched.await?,
-                Some(time) => {
-                    let watched = tokio::time::timeout(time, watched).await;
-                    watched.unwrap_or(Ok(()))?;
-                }
-            }
+        // Options that are wrong are so before anything begins.
+        let first = way.connect()?;
+        let mut watch = Watching {
+            way,
+            wanted,
+            shown: shown.clone(),
+            json: self.json,
+            left: self.count,
+            begun: Instant::now(),
+        };
+        let ended = runtime::run(async move {
+            let end = self.time.map(|time| tokio::time::Instant::now() + time);
+            watch.watch(first, end).await?;
             Ok(ExitCode::SUCCESS)
-        })
+        });
+        ended.map_err(|failure| failure.at(&shown))
     }
 }
 
-struct Printed {
-    json: bool,
-    count: Option<u32>,
+/// The way to a server, as often as it is gone.
+struct ToServer<F> {
+    reached: Reached,
+    manner: Manner,
+    frames: Option<Arc<F>>,
 }
 
-impl Printed {
-    async fn watch(&self, client: &Client, wanted: Wanted, shown: &str) -> Result<(), Failure> {
-        let begun = Instant::now();
-        let failed = |error| server::failure(&error, shown);
-        let mut changes = client.changes(wanted.clone()).await.map_err(failed)?;
-        let told = changes.told();
+impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> ToServer<F> {
+    fn connect(&self) -> Result<Connect, Failure> {
+        let connect = self.manner.on(self.reached.clone().connect()?)?;
+        Ok(match self.frames.clone() {
+            Some(write) => connect.tap(move |speaker, text| write(speaker, text)),
+            None => connect,
+        })
+    }
+
+    /// Can it be there again after it has gone? A program that has ended has.
+    fn may_return(&self) -> bool {
+        matches!(self.reached, Reached::Remote(_))
+    }
+}
+
+struct Watching<F> {
+    way: ToServer<F>,
+    wanted: Wanted,
+    shown: String,
+    json: bool,
+    /// Changes after which it ends.
+    left: Option<u32>,
+    begun: Instant,
+}
+
+/// Tries in a row.
+#[derive(Default)]
+struct Again(u32);
+
+impl Again {
+    /// What is waited before the next one, after a connection that lived so long; nothing: there were enough.
+    fn after(&mut self, lived: Duration) -> Option<Duration> {
+        if lived >= GOOD {
+            self.0 = 0;
+        }
+        if self.0 == TRIES {
+            return None;
+        }
+        let pause = PAUSE * 2_u32.pow(self.0);
+        self.0 += 1;
+        Some(pause)
+    }
+}
+
+/// How one connection ended.
+enum Ended {
+    /// All that was wanted has been heard.
+    Enough,
+    /// The server is gone, and was there.
+    Gone(Failure),
+}
+
+impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
+    /// Watches until there is enough, or to the `end`, over one connection after the other.
+    async fn watch(&mut self, first: Connect, end: Option<Time>) -> Result<(), Failure> {
+        let mut next = Some(first);
+        let mut again = Again::default();
+        loop {
+            let connect = match next.take() {
+                Some(connect) => connect,
+                None => self.way.connect()?,
+            };
+            let opened = Instant::now();
+            let Some(connected) = until(end, async { Ok(connect.connect().await) }).await? else {
+                return Ok(());
+            };
+            let gone = match connected {
+                Ok(client) => {
+                    let ended = until(end, self.over(&client, again.0 > 0)).await;
+                    unless_interrupted(client.close()).await?;
+                    match ended? {
+                        None | Some(Ended::Enough) => return Ok(()),
+                        Some(Ended::Gone(failure)) => failure,
+                    }
+                }
+                Err(error) if again.0 > 0 && may_pass(&error) => {
+                    server::failure(&error, &self.shown)
+                }
+                Err(error) => return Err(server::failure(&error, &self.shown)),
+            };
+            let pause = again.after(opened.elapsed());
+            let Some(pause) = pause.filter(|_| self.way.may_return()) else {
+                return Err(gone);
+            };
+            ui::note(&format!(
+                "note: {}; trying again in {} s\n",
+                gone.message(),
+                pause.as_secs()
+            ));
+            let slept = async {
+                tokio::time::sleep(pause).await;
+                Ok(())
+            };
+            if until(end, slept).await?.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn over(&mut self, client: &Client, is_again: bool) -> Result<Ended, Failure> {
+        let shown = self.shown.clone();
+        let failed = |error: &ClientError| server::failure(error, &shown);
+        let mut changes = match client.changes(self.wanted.clone()).await {
+            Ok(changes) => changes,
+            Err(error) if may_pass(&error) => return Ok(Ended::Gone(failed(&error))),
+            Err(error) => return Err(failed(&error)),
+        };
+        if is_again {
+            ui::note(&format!(
+                "note: {shown} is there again; what happened meanwhile is not known\n"
+            ));
+        } else {
+            self.begin(changes.told())?;
+        }
+        loop {
+            match changes.next().await {
+                Ok(Some(heard)) => {
+                    if self.print(&heard)? && self.has_enough() {
+                        return Ok(Ended::Enough);
+                    }
+                }
+                Ok(None) => {
+                    let why = format!("{shown} has ended the stream of its changes");
+                    return Ok(Ended::Gone(Failure::unexpected(why).code(4)));
+                }
+                Err(error) if may_pass(&error) => return Ok(Ended::Gone(failed(&error))),
+                Err(error) => return Err(failed(&error)),
+            }
+        }
+    }
+
+    /// Says what is watched.
+    fn begin(&self, told: &Wanted) -> Result<(), Failure> {
+        let (shown, wanted) = (&self.shown, &self.wanted);
         let is_untold = |uri: &&String| !told.resources.contains(uri);
         if let Some(uri) = wanted.resources.iter().find(is_untold) {
             return Err(
@@ -105,21 +251,19 @@ impl Printed {
                 "note: {shown} does not say that it tells of anything\n"
             ));
         }
-        let mut heard = 0;
-        while let Some(next) = changes.next().await.map_err(failed)? {
-            if !self.print(&next, begun.elapsed())? {
-                continue;
-            }
-            heard += 1;
-            if self.count.is_some_and(|count| heard >= count) {
-                return Ok(());
-            }
-        }
-        Err(Failure::unexpected(format!("{shown} has ended the stream of its changes")).code(4))
+        Ok(())
+    }
+
+    fn has_enough(&mut self) -> bool {
+        let Some(left) = &mut self.left else {
+            return false;
+        };
+        *left = left.saturating_sub(1);
+        *left == 0
     }
 
     /// False: it was no message of the server.
-    fn print(&self, heard: &Heard, elapsed: Duration) -> Result<bool, Failure> {
+    fn print(&self, heard: &Heard) -> Result<bool, Failure> {
         match (&heard.message, self.json) {
             (Some(message), true) => {
                 printing::out(&[message.as_bytes(), b"\n"].concat())?;
@@ -133,7 +277,7 @@ impl Printed {
             (Some(_), false) => {
                 let line = format!(
                     "{:8.1} s  {}\n",
-                    elapsed.as_secs_f64(),
+                    self.begun.elapsed().as_secs_f64(),
                     sentence(&heard.change)
                 );
                 printing::out(ui::harmless(&line).as_bytes())?;
@@ -141,6 +285,38 @@ impl Printed {
         }
         Ok(true)
     }
+}
+
+type Time = tokio::time::Instant;
+
+/// Waits for something as long as there is time; nothing, once there is none.
+///
+/// # Errors
+/// Its own, or interrupted.
+async fn until<T>(
+    end: Option<Time>,
+    what: impl Future<Output = Result<T, Failure>>,
+) -> Result<Option<T>, Failure> {
+    let what = unless_interrupted(what);
+    match end {
+        None => what.await?.map(Some),
+        Some(end) => match tokio::time::timeout_at(end, what).await {
+            Ok(done) => done?.map(Some),
+            Err(_) => Ok(None),
+        },
+    }
+}
+
+/// May it be otherwise a little later?
+fn may_pass(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::Closed
+            | ClientError::Gone { .. }
+            | ClientError::Broken(_)
+            | ClientError::Unreachable(_)
+            | ClientError::TimedOut(_)
+    )
 }
 
 fn sentence(change: &Change) -> String {
@@ -151,5 +327,26 @@ fn sentence(change: &Change) -> String {
         Change::Updated(uri) => format!("updated: {uri}"),
         Change::Log(log) => render::log(log),
         _ => "something else".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: S-CHANGES
+    #[test]
+    fn tries_have_an_end() {
+        let mut again = Again::default();
+        let short = Duration::from_millis(1);
+        let pauses = |again: &mut Again| -> Vec<u64> {
+            let pauses = std::iter::from_fn(|| again.after(short));
+            pauses.map(|pause| pause.as_secs()).collect()
+        };
+        assert_eq!(pauses(&mut again), [1, 2, 4, 8, 16]);
+        assert_eq!(again.after(short), None);
+        // One that lived was a good one.
+        assert_eq!(again.after(GOOD), Some(PAUSE));
+        assert_eq!(pauses(&mut again), [2, 4, 8, 16]);
     }
 }

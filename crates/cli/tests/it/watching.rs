@@ -1,6 +1,6 @@
 //! `polyport watch` on a folder in which files change, and on a server that logs.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -151,4 +151,99 @@ fn logs_are_watched() {
     assert_eq!(messages[0]["params"]["data"], "lo\u{1b}ud");
     let said: Value = serde_json::from_str(&err).unwrap();
     assert_eq!((code, &said["error"]["code"]), (4, &"unreachable".into()));
+}
+
+/// A server that stands at one port, until it is dropped.
+struct Standing(Child);
+
+impl Standing {
+    fn at(place: &Place, port: u16) -> Self {
+        let listen = format!("127.0.0.1:{port}");
+        let mut command = place.command(["serve", "demo", "--listen", &listen, "--drain", "1"]);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("http://") {
+            assert_ne!(errors.read_line(&mut said).unwrap(), 0, "{said}");
+        }
+        thread::spawn(move || errors.read_to_string(&mut String::new()));
+        Self(child)
+    }
+
+    fn end(mut self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads what is said until it is this.
+fn hears(errors: &mut impl BufRead, what: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(what) {
+        assert_ne!(errors.read_line(&mut said).unwrap(), 0, "{what}: {said}");
+    }
+    said
+}
+
+/// A server at an address that is there again is watched again, however it went, in every transport that has a stream.
+// req: S-CHANGES
+#[test]
+fn a_server_that_comes_back_is_watched_again() {
+    let place = Place::new();
+    let port = free_port();
+    let uri = "demo://counter";
+    for (address, era) in [
+        (format!("ws://127.0.0.1:{port}/ws"), "modern"),
+        (format!("ws://127.0.0.1:{port}/ws"), "legacy"),
+        (format!("http://127.0.0.1:{port}/sse"), "legacy"),
+        (format!("http://127.0.0.1:{port}/mcp"), "modern"),
+    ] {
+        for signal in [Signal::KILL, Signal::TERM] {
+            let server = Standing::at(&place, port);
+            let words = ["watch", "-n", "1", "--era", era, &address, uri];
+            let mut watch = place.command(words);
+            let mut watch = watch.stderr(Stdio::piped()).spawn().unwrap();
+            let mut errors = BufReader::new(watch.stderr.take().unwrap());
+            hears(&mut errors, "note: watching ");
+            server.end(signal);
+            let _server = Standing::at(&place, port);
+            hears(&mut errors, "what happened meanwhile is not known");
+            let (code, _, err) = run(&place, &["call", &format!(":{port}"), "tick"]);
+            assert_eq!(code, 0, "{err}");
+            let (code, out) = end(watch);
+            assert_eq!(code, 0, "{address} {era}");
+            assert!(out.ends_with(" s  updated: demo://counter\n"), "{out}");
+        }
+    }
+}
+
+/// One that does not come back is given up, and a program that has ended is not started again.
+// req: S-CHANGES
+#[test]
+fn a_server_that_stays_away_is_given_up() {
+    let place = Place::new();
+    let port = free_port();
+    let server = Standing::at(&place, port);
+    let address = format!("ws://127.0.0.1:{port}/ws");
+    let mut watch = place.command(["watch", &address, "--for", "4"]);
+    let mut watch = watch.stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(watch.stderr.take().unwrap());
+    hears(&mut errors, "note: watching ");
+    server.end(Signal::KILL);
+    let said = hears(&mut errors, "trying again in 2 s");
+    assert!(said.contains("trying again in 1 s"), "{said}");
+    assert_eq!(end(watch), (0, String::new()));
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }
