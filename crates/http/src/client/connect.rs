@@ -21,6 +21,7 @@ use polyport_rt::{BoxFuture, CallError};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::coding::TAKEN;
 use super::target::{Target, same_origin};
 use crate::body::Body;
 
@@ -188,6 +189,7 @@ impl Connection {
     fn dressed(&self, headers: &HeaderMap) -> HeaderMap {
         let mut all = headers.clone();
         all.entry(header::USER_AGENT).or_insert(AGENT);
+        all.entry(header::ACCEPT_ENCODING).or_insert(TAKEN);
         all.extend(self.target.headers().clone());
         if let Some(value) = &self.proxy_authorization {
             all.insert(header::PROXY_AUTHORIZATION, value.clone());

@@ -31,9 +31,15 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                     return;
                 }
                 was_open = true;
-                let mut reading = Reading::new(response.into_body());
+                let mut reading = match Reading::new(response) {
+                    Ok(reading) => reading,
+                    Err(error) => {
+                        tracing::warn!(%error, "the stream for notifications cannot be read");
+                        return;
+                    }
+                };
                 reading.last = last;
-                while reading.give(&way.inbox, None).await {}
+                while reading.give(&way.inbox, None).await.is_some() {}
                 last = reading.last;
                 wanted = reading.retry;
             }

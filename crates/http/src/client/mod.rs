@@ -1,5 +1,6 @@
 //! The asking side over HTTP: which way a server is spoken to is found out here. What is said is `polyport-rt`'s.
 
+mod coding;
 pub(crate) mod connect;
 mod head;
 mod listen;

@@ -54,8 +54,9 @@ async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
     if !response.status().is_success() || take::holds(response.headers()) != Holds::Events {
         return Err(CallError::Status(Box::new(take::status(response).await)));
     }
-    let mut reading = Reading::new(response.into_body());
-    while let Some((name, data)) = reading.next().await {
+    let mut reading = Reading::new(response)?;
+    while let Some(event) = reading.next().await {
+        let (name, data) = event?;
         if name.as_deref() == Some("endpoint") {
             let endpoint = same_origin(&connection.uri(), &data);
             return Ok((reading, endpoint.map_err(CallError::Unreachable)?));
@@ -66,7 +67,11 @@ async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
 }
 
 async fn read(mut reading: Reading, inbox: Inbox) {
-    while reading.give(&inbox, None).await {}
+    while let Some(given) = reading.give(&inbox, None).await {
+        if let Err(error) = given {
+            inbox.fail_only(error);
+        }
+    }
     inbox.close();
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn again(
                 "the stream ended, and the server does not resume it (HTTP status {code})"
             )));
         }
-        let mut reading = Reading::new(response.into_body());
+        let mut reading = Reading::new(response)?;
         reading.last = Some(last);
         reading.retry = ended.retry;
         return Ok(reading);

@@ -14,6 +14,7 @@ use polyport_wire::{Kind, Limits, Message, RequestId};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use super::coding::Plain;
 use super::connect::Connection;
 use super::notes::{ENDING, Notes, TAKING};
 use super::take::{self, Holds, Reading};
@@ -165,14 +166,14 @@ impl Streamable {
         if !status.is_success() {
             return Err(CallError::Status(Box::new(take::status(response).await)));
         }
-        take::check_coding(response.headers())?;
         if is_opening {
             let session = response.headers().get(SESSION_ID);
             self.way.set_session(session.cloned());
         }
         match take::holds(response.headers()) {
             Holds::Json => {
-                let text = take::whole(response.into_body()).await?;
+                let (head, body) = response.into_parts();
+                let text = take::whole(Plain::new(&head.headers, body)?).await?;
                 self.way.inbox.take(text.clone());
                 if !self.way.inbox.is_waited_for(id) {
                     return Ok(());
@@ -200,18 +201,16 @@ impl Streamable {
         response: Response<Incoming>,
         revision: Revision,
     ) -> Result<(), CallError> {
-        let mut reading = Reading::new(response.into_body());
+        let mut reading = Reading::new(response)?;
         while self.way.inbox.is_waited_for(id) {
-            let goes_on = reading.give(&self.way.inbox, Some(id)).await;
-            if self.way.inbox.is_waited_for(id) {
-                reading.check()?;
-            }
-            if !goes_on {
-                reading = resume::again(&self.way, reading, revision).await?;
+            match reading.give(&self.way.inbox, Some(id)).await {
+                Some(Err(error)) if self.way.inbox.is_waited_for(id) => return Err(error),
+                Some(_) => {}
+                None => reading = resume::again(&self.way, reading, revision).await?,
             }
         }
         // So that the connection can be used again.
-        let rest = async { while reading.give(&self.way.inbox, None).await {} };
+        let rest = async { while reading.give(&self.way.inbox, None).await.is_some() {} };
         let _ = timeout(LINGER, rest).await;
         Ok(())
     }

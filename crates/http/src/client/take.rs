@@ -1,21 +1,22 @@
 //! What a response holds: its kind, its text within bounds, its events.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, header};
-use http_body::Body as _;
 use hyper::body::Incoming;
 use polyport_rt::{CallError, Inbox, MAX_ANSWER, Status};
 use polyport_wire::sse::Events;
 use polyport_wire::{Kind, Limits, Message, Raw, RequestId, batch};
 
+use super::coding::Plain;
+
 /// Bytes that are read of what a server says beside the protocol.
 const MAX_SAID: usize = 64 << 10;
 /// Characters of it that are shown.
 const SHOWN: usize = 300;
+/// How long a body is that we have taken apart.
+const UNPACKED: &str = " once it is no longer compressed";
 
 /// What a body holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,47 +40,20 @@ pub(super) fn holds(headers: &HeaderMap) -> Holds {
     }
 }
 
-/// Is the body compressed? We ask for none.
-pub(super) fn check_coding(headers: &HeaderMap) -> Result<(), CallError> {
-    match headers.get(header::CONTENT_ENCODING) {
-        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            let coding = String::from_utf8_lossy(coding.as_bytes());
-            let why = format!("it is compressed ({coding:?}), which was not asked for");
-            Err(CallError::Unreadable(why))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The next piece of a body; None at its end.
-pub(super) async fn piece(body: &mut Incoming) -> Option<Result<Bytes, CallError>> {
-    loop {
-        match poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {
-            Ok(frame) => {
-                // Trailers hold nothing of ours.
-                if let Ok(bytes) = frame.into_data() {
-                    return Some(Ok(bytes));
-                }
-            }
-            Err(error) => return Some(Err(CallError::Broken(error.to_string()))),
-        }
-    }
-}
-
 /// The whole message of a body.
-pub(super) async fn whole(body: Incoming) -> Result<Bytes, CallError> {
+pub(super) async fn whole(body: Plain) -> Result<Bytes, CallError> {
+    let unpacked = if body.is_packed() { UNPACKED } else { "" };
     let (text, is_all) = upto(body, MAX_ANSWER).await?;
     if is_all {
         Ok(text)
     } else {
-        let why = format!("it is longer than {MAX_ANSWER} bytes");
-        Err(CallError::Unreadable(why))
+        Err(too_long(unpacked))
     }
 }
 
-async fn upto(mut body: Incoming, most: usize) -> Result<(Bytes, bool), CallError> {
+async fn upto(mut body: Plain, most: usize) -> Result<(Bytes, bool), CallError> {
     let mut text = BytesMut::new();
-    while let Some(piece) = piece(&mut body).await {
+    while let Some(piece) = body.piece().await {
         let piece = piece?;
         if text.len() + piece.len() > most {
             text.extend_from_slice(&piece[..most - text.len()]);
@@ -102,9 +76,9 @@ pub(crate) async fn status(response: Response<Incoming>) -> Status {
         .map(text)
         .collect();
     status.retry_after = head.headers.get(header::RETRY_AFTER).map(text);
-    if check_coding(&head.headers).is_err() {
+    let Ok(body) = Plain::new(&head.headers, body) else {
         return status;
-    }
+    };
     let Ok((said, is_all)) = upto(body, MAX_SAID).await else {
         return status;
     };
@@ -161,29 +135,41 @@ pub(super) fn shown(text: &[u8]) -> String {
 /// Where a stream of events stands.
 #[derive(Debug)]
 pub(super) struct Reading {
-    body: Incoming,
+    body: Plain,
     events: Events,
     /// The last id that has come, which a new stream may begin after.
     pub(super) last: Option<String>,
     /// How long the server wants us to wait before we come again.
     pub(super) retry: Option<Duration>,
-    /// An event was too long to be taken.
-    lost: bool,
+    /// Bytes that have come since the last event with data.
+    since: usize,
+    /// It is not read any further.
+    left: bool,
 }
 
+/// An event: its name and its data.
+type Event = (Option<String>, String);
+
 impl Reading {
-    pub(super) fn new(body: Incoming) -> Self {
-        Self {
-            body,
+    /// The stream that a response brings.
+    ///
+    /// # Errors
+    /// It is compressed in a way that was not asked for.
+    pub(super) fn new(response: Response<Incoming>) -> Result<Self, CallError> {
+        let (head, body) = response.into_parts();
+        Ok(Self {
+            body: Plain::new(&head.headers, body)?,
             events: Events::new(MAX_ANSWER),
             last: None,
             retry: None,
-            lost: false,
-        }
+            since: 0,
+            left: false,
+        })
     }
 
-    /// The next event with its name and its data; None at the end of the stream, however it came.
-    pub(super) async fn next(&mut self) -> Option<(Option<String>, String)> {
+    /// The next event that has data; None at the end of the stream, however it came. An error: something could not be taken, which may
+    /// have been the answer.
+    pub(super) async fn next(&mut self) -> Option<Result<Event, CallError>> {
         loop {
             for event in self.events.by_ref() {
                 let Ok(event) = event else {
@@ -191,8 +177,7 @@ impl Reading {
                         limit = MAX_ANSWER,
                         "the server sent an event that is too long; it is left out"
                     );
-                    self.lost = true;
-                    continue;
+                    return Some(Err(too_long("")));
                 };
                 if let Some(id) = event.id {
                     self.last = (!id.is_empty()).then_some(id);
@@ -201,35 +186,39 @@ impl Reading {
                     self.retry = Some(Duration::from_millis(ms));
                 }
                 if !event.data.is_empty() {
-                    return Some((event.name, event.data));
+                    self.since = 0;
+                    return Some(Ok((event.name, event.data)));
                 }
             }
-            self.events.push(&piece(&mut self.body).await?.ok()?);
+            if self.left {
+                return None;
+            }
+            match self.body.piece().await? {
+                Ok(piece) => {
+                    self.since += piece.len();
+                    if self.body.is_packed() && self.since > MAX_ANSWER {
+                        // A few bytes would have us read for ever what holds nothing.
+                        self.left = true;
+                        return Some(Err(too_long(UNPACKED)));
+                    }
+                    self.events.push(&piece);
+                }
+                Err(error @ CallError::Unreadable(_)) => return Some(Err(error)),
+                Err(_) => return None,
+            }
         }
     }
 
-    /// Was an event too long to be taken? It may have been the answer.
-    ///
-    /// # Errors
-    /// It was.
-    pub(super) fn check(&self) -> Result<(), CallError> {
-        if self.lost {
-            let why = format!("it is longer than {MAX_ANSWER} bytes");
-            return Err(CallError::Unreadable(why));
-        }
-        Ok(())
-    }
-
-    /// Gives the next message to the inbox, as one on the stream of that request; `false` at the end of the stream.
-    pub(super) async fn give(&mut self, inbox: &Inbox, request: Option<&RequestId>) -> bool {
-        match self.next().await {
-            Some((name, data)) => {
-                if name.is_none_or(|name| name == "message") {
-                    inbox.take_on(request, data.into());
-                }
-                true
+    /// Gives the next message to the inbox, as one on the stream of that request. As [`next`](Self::next).
+    pub(super) async fn give(&mut self, inbox: &Inbox, request: Option<&RequestId>) -> Option<Result<(), CallError>> {
+        Some(self.next().await?.map(|(name, data)| {
+            if name.is_none_or(|name| name == "message") {
+                inbox.take_on(request, data.into());
             }
-            None => false,
-        }
+        }))
     }
+}
+
+fn too_long(how: &str) -> CallError {
+    CallError::Unreadable(format!("it is longer than {MAX_ANSWER} bytes{how}"))
 }

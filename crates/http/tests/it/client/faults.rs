@@ -87,7 +87,7 @@ fn replies() -> Vec<(&'static str, Reply)> {
                 "200 OK",
                 "application/json",
                 "Content-Encoding: gzip\r\n",
-                "xxxx",
+                "what is no such thing",
             ),
         ),
         ("broken", raw("", Then::End)),

@@ -1,5 +1,6 @@
 //! The asking side, on servers that are scripts.
 
+mod coded;
 mod faults;
 mod opening;
 mod resuming;
