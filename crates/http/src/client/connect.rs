@@ -1,8 +1,6 @@
-//! Connections to one server: directly or through a proxy of the environment, with TLS or without. Owns redirects.
+//! Connections to one server: directly or through a proxy, with TLS or without. Owns redirects.
 
 use std::fmt;
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,21 +9,20 @@ use bytes::Bytes;
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
-use hyper_util::client::legacy::connect::{Connect, Connected, Connection as Conn, HttpConnector};
+use hyper::rt::{Read, Write};
+use hyper_util::client::legacy::connect::{Connect, Connection as Conn, HttpConnector};
 use hyper_util::client::legacy::{Client, Error};
-use hyper_util::client::proxy::matcher::{Intercept, Matcher};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use polyport_rt::{BoxFuture, CallError};
-use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use super::coding::TAKEN;
+use super::proxy::{Kind, Proxy};
 use super::target::{Target, same_origin};
 use crate::body::Body;
 
-/// How long a connection may take to be made.
+/// How long a connection may take to be made: until it is there, and until proxy and TLS have agreed to it.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Connections that are kept although nothing is asked, and for how long.
 const IDLE: usize = 8;
@@ -42,10 +39,9 @@ pub(crate) struct Connection {
     target: Arc<Target>,
     /// Where the server really is, after permanent redirects.
     moved: Arc<Mutex<Uri>>,
-    /// For a proxy that gets our requests as they are.
-    proxy_authorization: Option<HeaderValue>,
-    /// The proxy between us and the server.
-    through: Option<String>,
+    proxy: Option<Arc<Proxy>>,
+    /// The proxy gets our requests as they are.
+    is_forward: bool,
 }
 
 /// How a connection is secured, and what may be spoken over it then.
@@ -73,41 +69,24 @@ impl Connection {
     /// There is no such way: TLS or the proxy cannot be used.
     pub(super) fn to(target: Target) -> Result<Self, CallError> {
         let uri = target.uri();
-        let proxy = if is_loopback(uri.host().unwrap_or_default()) {
-            None
-        } else {
-            Matcher::from_env().intercept(uri)
-        };
+        let proxy = Proxy::to(uri);
         let secured = match (uri.scheme() == Some(&Scheme::HTTPS), target.is_socket()) {
             (false, _) => Secured::No,
             (true, false) => Secured::Any,
             (true, true) => Secured::Http1,
         };
-        let mut proxy_authorization = None;
-        let through = proxy.as_ref().map(|proxy| {
-            let (scheme, at) = (proxy.uri().scheme_str(), proxy.uri().authority());
-            // Without the user that may stand in it.
-            let at = at.map_or("", |at| at.as_str()).rsplit('@').next();
-            format!("{}://{}", scheme.unwrap_or("http"), at.unwrap_or_default())
-        });
-        let sends = match proxy {
+        let mut is_forward = false;
+        let sends = match &proxy {
             None => over(tcp(), secured)?,
-            Some(proxy) => match proxy.uri().scheme_str() {
-                Some("socks5" | "socks5h") => over(socks(&proxy), secured)?,
+            Some(proxy) => match proxy.kind()? {
+                Kind::Socks => over(proxy.socks(tcp()), secured)?,
                 // What becomes a WebSocket is not for a proxy to read.
-                Some("http") if secured != Secured::No || target.is_socket() => {
-                    over(tunnel(&proxy), secured)?
+                Kind::Http if secured != Secured::No || target.is_socket() => {
+                    over(proxy.tunnel(tcp()), secured)?
                 }
-                Some("http") => {
-                    proxy_authorization = proxy.basic_auth().cloned();
-                    over(Forward(tcp(), proxy.uri().clone()), secured)?
-                }
-                other => {
-                    let scheme = other.unwrap_or_default();
-                    let why = format!(
-                        "the environment names a proxy of the kind {scheme:?}; http and socks5 can be used, and NO_PROXY leaves a host out"
-                    );
-                    return Err(CallError::Unreachable(why));
+                Kind::Http => {
+                    is_forward = true;
+                    over(proxy.forward(tcp()), secured)?
                 }
             },
         };
@@ -115,8 +94,8 @@ impl Connection {
             sends,
             moved: Arc::new(Mutex::new(uri.clone())),
             target: Arc::new(target),
-            proxy_authorization,
-            through,
+            proxy: proxy.map(Arc::new),
+            is_forward,
         })
     }
 
@@ -155,8 +134,13 @@ impl Connection {
             *request.uri_mut() = uri.clone();
             *request.headers_mut() = self.dressed(&headers);
             let sent = self.sends.send(request).await;
-            let response = sent.map_err(|error| unsent(&error, self.through.as_deref()))?;
+            let response = sent.map_err(|error| self.unsent(&error))?;
             let status = response.status();
+            if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                && let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_forward)
+            {
+                return Err(proxy.failed("it wants to know who asks"));
+            }
             // Others would turn a message into a question for a page.
             let is_kept = matches!(
                 status,
@@ -186,13 +170,38 @@ impl Connection {
         Err(CallError::Unreachable(why))
     }
 
+    /// Says at which step it failed, and whose fault it is; leaves out addresses.
+    fn unsent(&self, error: &Error) -> CallError {
+        #[cfg(feature = "tls")]
+        if let Some(why) = super::tls::told(error, self.target.uri()) {
+            return CallError::Unreachable(why);
+        }
+        let mut why = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            let text = inner.to_string();
+            if !why.contains(&text) {
+                why = format!("{why}: {text}");
+            }
+            cause = inner.source();
+        }
+        let why = why.trim_start_matches("client error (Connect): ");
+        match &self.proxy {
+            _ if !error.is_connect() => CallError::Broken(why.to_owned()),
+            Some(proxy) => proxy.failed(why),
+            None => CallError::Unreachable(why.to_owned()),
+        }
+    }
+
     fn dressed(&self, headers: &HeaderMap) -> HeaderMap {
         let mut all = headers.clone();
         all.entry(header::USER_AGENT).or_insert(AGENT);
         all.entry(header::ACCEPT_ENCODING).or_insert(TAKEN);
         all.extend(self.target.headers().clone());
-        if let Some(value) = &self.proxy_authorization {
-            all.insert(header::PROXY_AUTHORIZATION, value.clone());
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_forward)
+            && let Some(value) = proxy.authorization()
+        {
+            all.insert(header::PROXY_AUTHORIZATION, value);
         }
         all
     }
@@ -206,15 +215,6 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A proxy would not reach this machine's own addresses, or another one of the same name.
-fn is_loopback(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']);
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|ip| ip.is_loopback())
-}
-
 fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -222,22 +222,6 @@ fn tcp() -> HttpConnector {
     tcp.set_connect_timeout(Some(CONNECTING));
     tcp.set_keepalive(Some(IDLE_FOR));
     tcp
-}
-
-fn tunnel(proxy: &Intercept) -> Tunnel<HttpConnector> {
-    let tunnel = Tunnel::new(proxy.uri().clone(), tcp());
-    match proxy.basic_auth() {
-        Some(value) => tunnel.with_auth(value.clone()),
-        None => tunnel,
-    }
-}
-
-fn socks(proxy: &Intercept) -> SocksV5<HttpConnector> {
-    let socks = SocksV5::new(proxy.uri().clone(), tcp());
-    match proxy.raw_auth() {
-        Some((user, password)) => socks.with_auth(user.to_owned(), password.to_owned()),
-        None => socks,
-    }
 }
 
 fn over<C>(connector: C, secured: Secured) -> Result<Arc<dyn Sends>, CallError>
@@ -254,23 +238,13 @@ where
         .pool_max_idle_per_host(IDLE)
         .pool_idle_timeout(IDLE_FOR);
     if secured == Secured::No {
-        return Ok(Arc::new(client.build(connector)));
+        return Ok(Arc::new(client.build(Within(connector))));
     }
     #[cfg(feature = "tls")]
     {
-        let roots = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots();
-        let roots = roots.map_err(|error| {
-            CallError::Unreachable(format!(
-                "no certificates that could be trusted on this machine: {error}"
-            ))
-        })?;
-        let roots = roots.https_only().enable_http1();
-        let connector = match secured {
-            // A WebSocket begins with HTTP/1.1.
-            Secured::Http1 => roots.wrap_connector(connector),
-            _ => roots.enable_http2().wrap_connector(connector),
-        };
-        Ok(Arc::new(client.build(connector)))
+        // A WebSocket begins with HTTP/1.1.
+        let connector = super::tls::over(connector, secured == Secured::Http1)?;
+        Ok(Arc::new(client.build(Within(connector))))
     }
     #[cfg(not(feature = "tls"))]
     {
@@ -279,82 +253,65 @@ where
     }
 }
 
-/// Says at which step it failed, and leaves out addresses.
-fn unsent(error: &Error, through: Option<&str>) -> CallError {
-    let mut why = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !why.contains(&text) {
-            why = format!("{why}: {text}");
-        }
-        cause = inner.source();
-    }
-    let why = why
-        .trim_start_matches("client error (Connect): ")
-        .to_owned();
-    if error.is_connect() {
-        CallError::Unreachable(match through {
-            Some(proxy) => format!("through the proxy {proxy}, which the environment names: {why}"),
-            None => why,
-        })
-    } else {
-        CallError::Broken(why)
-    }
-}
-
-/// Connects to a proxy that gets our requests as they are.
+/// Connects within the time that a connection may take.
 #[derive(Clone)]
-struct Forward(HttpConnector, Uri);
+struct Within<C>(C);
 
-impl Service<Uri> for Forward {
-    type Response = Forwarded;
-    type Error = <HttpConnector as Service<Uri>>::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Forwarded, Self::Error>> + Send>>;
+impl<C> Service<Uri> for Within<C>
+where
+    C: Service<Uri>,
+    C::Future: Send + 'static,
+    C::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = C::Response;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = BoxFuture<Result<C::Response, Self::Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(cx)
+        self.0.poll_ready(cx).map_err(Into::into)
     }
 
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let connecting = self.0.call(self.1.clone());
-        Box::pin(async { Ok(Forwarded(connecting.await?)) })
-    }
-}
-
-/// A connection to a proxy, over which requests name the whole address.
-struct Forwarded(TokioIo<TcpStream>);
-
-impl Conn for Forwarded {
-    fn connected(&self) -> Connected {
-        self.0.connected().proxy(true)
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let connecting = self.0.call(server);
+        Box::pin(async {
+            match timeout(CONNECTING, connecting).await {
+                Ok(connected) => connected.map_err(Into::into),
+                Err(_) => Err(format!("no connection after {CONNECTING:?}").into()),
+            }
+        })
     }
 }
 
-impl Read for Forwarded {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
 
-impl Write for Forwarded {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
+    /// Connects, and then nothing more comes.
+    #[derive(Clone)]
+    struct Hangs;
+
+    impl Service<Uri> for Hangs {
+        type Response = ();
+        type Error = std::io::Error;
+        type Future = std::future::Pending<Result<(), std::io::Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Uri) -> Self::Future {
+            std::future::pending()
+        }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+    // req: S-GONE
+    #[tokio::test(start_paused = true)]
+    async fn a_proxy_or_tls_that_never_agrees_is_given_up() {
+        let begun = tokio::time::Instant::now();
+        let connecting = Within(Hangs).call("https://localhost/".parse().unwrap());
+        let connected = timeout(CONNECTING * 100, connecting).await.unwrap();
+        assert_eq!(begun.elapsed(), CONNECTING);
+        assert!(connected.unwrap_err().to_string().contains("10s"));
     }
 }

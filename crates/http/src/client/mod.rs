@@ -6,10 +6,13 @@ mod head;
 mod listen;
 mod notes;
 mod pair;
+mod proxy;
 mod resume;
 mod streamable;
 pub(crate) mod take;
 mod target;
+#[cfg(feature = "tls")]
+mod tls;
 mod way;
 
 use polyport_proto::{ClientFacts, Era, Revisions};

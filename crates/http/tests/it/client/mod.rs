@@ -1,9 +1,15 @@
 //! The asking side, on servers that are scripts.
 
 mod coded;
+#[cfg(feature = "tls")]
+mod elsewhere;
 mod faults;
 mod opening;
+#[cfg(feature = "tls")]
+mod proxies;
 mod resuming;
+#[cfg(feature = "tls")]
+mod secure;
 mod sessions;
 #[cfg(feature = "ws")]
 mod socket;
