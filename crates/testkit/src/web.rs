@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -44,6 +45,10 @@ pub enum Then {
     Next,
     /// The end of the connection.
     End,
+    /// The end of what is said, while what comes is still read.
+    Deaf,
+    /// The end of the connection, as of a machine that starts anew.
+    Reset,
     /// Nothing, ever.
     Silence,
 }
@@ -53,6 +58,7 @@ pub enum Then {
 pub struct Reply {
     bytes: Vec<u8>,
     drip: Option<(usize, Duration)>,
+    later: Vec<(Arc<Notify>, Vec<u8>)>,
     then: Then,
 }
 
@@ -62,6 +68,7 @@ impl Reply {
         Self {
             bytes: bytes.into(),
             drip: None,
+            later: Vec::new(),
             then,
         }
     }
@@ -100,6 +107,13 @@ impl Reply {
     #[must_use]
     pub fn drip(mut self, piece: usize, pause: Duration) -> Self {
         self.drip = Some((piece, pause));
+        self
+    }
+
+    /// More bytes, as they are, once somebody says so.
+    #[must_use]
+    pub fn later(mut self, when: &Arc<Notify>, bytes: impl Into<Vec<u8>>) -> Self {
+        self.later.push((when.clone(), bytes.into()));
         self
     }
 }
@@ -183,9 +197,20 @@ async fn connection(
                 }
             }
         }
+        for (when, bytes) in reply.later {
+            when.notified().await;
+            stream.write_all(&bytes).await?;
+        }
         match reply.then {
             Then::Next => {}
             Then::End => return stream.shutdown().await,
+            Then::Deaf => {
+                stream.shutdown().await?;
+                return tokio::io::copy(&mut stream, &mut tokio::io::sink())
+                    .await
+                    .map(|_| ());
+            }
+            Then::Reset => return stream.set_zero_linger(),
             Then::Silence => std::future::pending().await,
         }
     }

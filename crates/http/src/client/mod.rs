@@ -52,6 +52,12 @@ pub async fn open(
     match pair::carry(connection, patience.handshake).await {
         Ok(carrier) => Caller::open_over(carrier, client, legacy, patience).await,
         Err(error @ CallError::Unreachable(_)) => Err(error),
+        Err(CallError::Broken(why)) => {
+            let code = refused.code;
+            Err(CallError::Broken(format!(
+                "{why} (before, it refused POST with HTTP status {code})"
+            )))
+        }
         Err(_) => Err(CallError::Status(refused)),
     }
 }

@@ -253,7 +253,8 @@ impl Caller {
             state.asking.set_revision(revision);
             state.asking.initialized()
         };
-        self.send(initialized).await?;
+        let sent = timeout(patience, self.send(initialized)).await;
+        sent.map_err(|_| CallError::TimedOut(patience))??;
         Ok(Opened {
             revision,
             server: Some(result.server_info),

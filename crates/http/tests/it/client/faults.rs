@@ -13,7 +13,7 @@ use super::{as_usual, legacy, modern, opened, result};
 const REFUSED: &str =
     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32099,\"message\":\"not that\"}}";
 
-fn kind(error: &CallError) -> String {
+pub(super) fn kind(error: &CallError) -> String {
     match error {
         CallError::Refused(_) => "refused".to_owned(),
         CallError::Status(status) => format!("status {}", status.code),
@@ -21,6 +21,7 @@ fn kind(error: &CallError) -> String {
         CallError::Unreadable(_) => "unreadable".to_owned(),
         CallError::Unreachable(_) => "unreachable".to_owned(),
         CallError::TimedOut(_) => "timed out".to_owned(),
+        CallError::Closed => "closed".to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -29,6 +30,7 @@ fn kind(error: &CallError) -> String {
 fn replies() -> Vec<(&'static str, Reply)> {
     let json = |body: &str| Reply::of("200 OK", "application/json", "", body);
     let raw = |text: &str, then| Reply::raw(text, then);
+    let endless = |lines| &*format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(lines)).leak();
     vec![
         (
             "status 400",
@@ -107,6 +109,27 @@ fn replies() -> Vec<(&'static str, Reply)> {
             ),
         ),
         ("broken", raw("SSH-2.0-OpenSSH_9\r\n", Then::End)),
+        ("broken", raw("", Then::Deaf)),
+        ("broken", raw("", Then::Reset)),
+        (
+            "broken",
+            raw(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{",
+                Then::Reset,
+            ),
+        ),
+        ("broken", Reply::events("", ": alive\n\n", Then::Reset)),
+        ("broken", Reply::events("", ": alive\n\n", Then::Deaf)),
+        // A head without an end, at once and a line at a time.
+        ("broken", raw(endless(100_000), Then::Silence)),
+        (
+            "timed out",
+            raw(endless(100), Then::Silence).drip(6, Duration::from_millis(20)),
+        ),
+        ("unreadable", Reply::empty("204 No Content")),
+        ("unreadable", json("[1, 2")),
+        ("unreadable", json("null")),
+        ("unreadable", Reply::of("200 OK", "", "", "{}")),
         ("broken", Reply::events("", "data: {\"jsonrpc\"", Then::End)),
         ("broken", Reply::events("", "data: what\n\n", Then::End)),
         ("timed out", raw("", Then::Silence)),
@@ -147,7 +170,7 @@ async fn br_077_v_412_a_call_that_fails_fails_alone_and_soon() {
             };
             let begun = std::time::Instant::now();
             let error = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
-            let error = error.await.unwrap_err();
+            let error = error.await.expect_err(&shown);
             assert_eq!(kind(&error), want, "{shown}: {error}");
             assert!(begun.elapsed() < Duration::from_secs(5), "{shown}");
             caller.request("tools/list", "{}").await.unwrap();

@@ -1,9 +1,12 @@
 //! The asking side, on servers that are scripts.
 
+mod between;
 mod coded;
+mod cuts;
 #[cfg(feature = "tls")]
 mod elsewhere;
 mod faults;
+mod older;
 mod opening;
 #[cfg(feature = "tls")]
 mod proxies;

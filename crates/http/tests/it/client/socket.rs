@@ -5,13 +5,17 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use polyport_http::client::{Target, open};
 use polyport_proto::{Era, Revisions};
-use polyport_rt::{CallError, Caller};
+use polyport_rt::{CallError, Caller, Patience, Wait};
+use polyport_testkit::Web;
+use polyport_testkit::web::{Reply, Then};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::faults::kind;
 use super::{LONG, facts, patience};
 
 type Socket = WebSocketStream<TcpStream>;
@@ -132,4 +136,133 @@ async fn much_is_sent_while_much_comes() {
     }
     assert_eq!(caller.notifications().len(), 200);
     timeout(LONG, caller.close()).await.unwrap();
+}
+
+// req: S-SOCKET, S-GONE
+#[tokio::test]
+async fn a_handshake_that_is_none_is_a_typed_error() {
+    let switching =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+    let endless = format!("HTTP/1.1 101 Go\r\n{}", "x: y\r\n".repeat(100_000));
+    let raw = |text: &str, then| Reply::raw(text, then);
+    for (want, reply) in [
+        ("unreadable", Reply::of("200 OK", "text/html", "", "<html>")),
+        ("status 401", Reply::empty("401 Who")),
+        ("status 404", Reply::empty("404 Not Found")),
+        ("status 426", Reply::empty("426 Upgrade Required")),
+        ("status 502", Reply::empty("502 Bad Gateway")),
+        (
+            "unreadable",
+            raw(&format!("{switching}\r\n"), Then::Silence),
+        ),
+        (
+            "unreadable",
+            raw(
+                &format!("{switching}Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"),
+                Then::Silence,
+            ),
+        ),
+        ("broken", raw("SSH-2.0-x\r\n\r\n", Then::End)),
+        ("broken", raw("", Then::End)),
+        ("broken", raw("", Then::Reset)),
+        ("broken", raw("HTTP/1.1 101 G", Then::Deaf)),
+        ("broken", raw(&endless, Then::Silence)),
+        ("timed out", raw("", Then::Silence)),
+        ("timed out", raw("HTTP/1.1 101 Go\r\n", Then::Silence)),
+    ] {
+        let shown = format!(
+            "{want} {}",
+            format!("{reply:?}").chars().take(200).collect::<String>()
+        );
+        let web = Web::serve(move |_| reply.clone()).await;
+        let target = Target::new(&web.url("/mcp").replace("http", "ws")).unwrap();
+        let opening = open(target, facts(), Revisions::ALL, soon());
+        let error = timeout(LONG, opening).await.unwrap().expect_err(&shown);
+        assert_eq!(kind(&error), want, "{shown}: {error}");
+    }
+}
+
+/// Little patience.
+fn soon() -> Patience {
+    let soon = Duration::from_millis(300);
+    Patience {
+        probe: soon,
+        handshake: soon,
+        request: soon,
+    }
+}
+
+// req: S-SOCKET, S-GONE
+#[tokio::test]
+async fn whatever_comes_instead_of_an_answer_is_a_typed_error() {
+    // Frames as RFC 6455, 5.2 has them, and what follows.
+    let text = |text: &str| [&[0x81, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+    for (want, bytes, then) in [
+        ("timed out", Vec::new(), Then::Silence),
+        ("timed out", text("no JSON"), Then::Silence),
+        (
+            "timed out",
+            text(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#),
+            Then::Silence,
+        ),
+        ("timed out", text(answer)[..9].to_vec(), Then::Silence),
+        ("timed out", [0x89, 0].repeat(1_000), Then::Silence),
+        ("closed", Vec::new(), Then::End),
+        ("closed", Vec::new(), Then::Reset),
+        ("closed", Vec::new(), Then::Deaf),
+        ("closed", text(answer)[..9].to_vec(), Then::End),
+        ("closed", vec![0x88, 2, 0x03, 0xf3], Then::Silence),
+        ("closed", vec![0x88, 0], Then::End),
+        // A reserved bit, an unknown kind, a mask of a server, a part of nothing, a long ping, no UTF-8, a promise of too much.
+        ("unreadable", vec![0xf1, 2, b'{', b'}'], Then::Silence),
+        ("unreadable", vec![0x83, 2, b'{', b'}'], Then::Silence),
+        (
+            "unreadable",
+            vec![0x81, 0x82, 0, 0, 0, 0, b'{', b'}'],
+            Then::Silence,
+        ),
+        ("unreadable", vec![0x80, 2, b'{', b'}'], Then::Silence),
+        (
+            "unreadable",
+            [&[0x89, 126, 1, 0][..], &[0; 256]].concat(),
+            Then::Silence,
+        ),
+        ("unreadable", vec![0x81, 2, 0xff, 0xfe], Then::Silence),
+        (
+            "unreadable",
+            vec![0x81, 127, 0, 0, 0, 1, 0, 0, 0, 0],
+            Then::Silence,
+        ),
+        ("no failure", text(answer), Then::Silence),
+    ] {
+        let shown = format!("{want} {bytes:x?} {then:?}");
+        let caller = connected(move |mut socket| async move {
+            hear(&mut socket).await;
+            let mut stream = socket.into_inner();
+            stream.write_all(&bytes).await.unwrap();
+            match then {
+                Then::End => {}
+                Then::Reset => stream.set_zero_linger().unwrap(),
+                _ => {
+                    if then == Then::Deaf {
+                        stream.shutdown().await.unwrap();
+                    }
+                    let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+                }
+            }
+        })
+        .await;
+        let wait = Wait {
+            total: Some(Duration::from_millis(300)),
+            ..Wait::default()
+        };
+        let asked = caller.request_waiting("tools/list", "{}", &wait);
+        let got = timeout(LONG, asked).await.unwrap();
+        let got = got
+            .err()
+            .map_or_else(|| "no failure".to_owned(), |error| kind(&error));
+        assert_eq!(got, want, "{shown}");
+        timeout(LONG, caller.close()).await.unwrap();
+    }
 }
