@@ -2,6 +2,7 @@
 
 mod answers;
 mod arguments;
+mod cache;
 mod commands;
 mod completing;
 mod configured;
@@ -34,6 +35,7 @@ mod ui;
 mod usage;
 mod values;
 mod verb;
+mod verdicts;
 mod warnings;
 
 use std::process::ExitCode;

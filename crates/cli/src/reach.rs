@@ -1,6 +1,7 @@
 //! What stands at the other end, once its name is read, and the manner in which it is spoken to; of both, the way there.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -17,6 +18,7 @@ use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
 use crate::ui;
+use crate::verdicts::{Forgetting, OnDisk};
 
 /// What stands at the other end.
 #[derive(Clone, Debug)]
@@ -46,6 +48,7 @@ pub(crate) struct Aimed {
 #[derive(Debug)]
 pub(crate) struct Manner {
     pub(crate) era: Option<Speak>,
+    pub(crate) no_cache: bool,
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) frames: Option<PathBuf>,
     pub(crate) timeout: Option<Duration>,
@@ -93,7 +96,7 @@ impl Manner {
         })
     }
 
-    /// The same with somebody else who hears each message.
+    /// The same with somebody else who hears each message; the server is asked about its era, whatever is known.
     ///
     /// # Errors
     /// As [`on`](Self::on).
@@ -103,6 +106,10 @@ impl Manner {
         ear: impl Fn(Speaker, &[u8]) + Send + Sync + 'static,
     ) -> Result<Connect, Failure> {
         let connect = self.without_ears(connect)?;
+        let connect = match self.no_cache {
+            true => connect,
+            false => connect.no_verdicts(),
+        };
         Ok(match &self.frames {
             Some(file) => {
                 let write = frames::to(file)?;
@@ -118,6 +125,10 @@ impl Manner {
     fn without_ears(&self, connect: Connect) -> Result<Connect, Failure> {
         let roots = roots(&self.roots)?;
         let connect = connect.speaks(self.revisions()).patience(self.patience());
+        let connect = connect.verdicts(match self.no_cache {
+            true => Arc::new(Forgetting::of_user()),
+            false => Arc::new(OnDisk::of_user()),
+        });
         Ok(if roots.is_empty() {
             connect
         } else {

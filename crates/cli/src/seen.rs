@@ -1,11 +1,9 @@
 //! What servers were seen to offer, kept for the completion of command lines: one small file in the user's cache folder that only its
 //! user reads. It holds names, never arguments or results; a command is kept by its hash, for its words may be secrets.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::io;
 
 use polyport::client::List;
 use polyport::model::{Prompt, Tool};
@@ -13,6 +11,7 @@ use polyport::serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::arguments::{kinds, resolve, types};
+use crate::cache::Kept;
 use crate::form::is_choice;
 use crate::typed::Typed;
 
@@ -77,12 +76,7 @@ pub(crate) fn keep(typed: &Typed, list: List, entries: Vec<Callable>) {
 
 /// What is known; nothing where the file cannot be read.
 pub(crate) fn read() -> Seen {
-    let read = || -> io::Result<Seen> {
-        let path = file().ok_or(io::ErrorKind::NotFound)?;
-        let mut text = Vec::new();
-        File::open(path)?.take(FILE).read_to_end(&mut text)?;
-        Ok(serde_json::from_slice(&text)?)
-    };
+    let read = || -> io::Result<Seen> { Ok(serde_json::from_slice(&file().read()?)?) };
     read().unwrap_or_default()
 }
 
@@ -228,45 +222,18 @@ fn name(words: &[String]) -> Option<String> {
     }
 }
 
-fn file() -> Option<PathBuf> {
-    let folder = |name: &str| {
-        let folder = PathBuf::from(std::env::var_os(name)?);
-        folder.is_absolute().then_some(folder)
-    };
-    let in_home = if cfg!(target_os = "macos") {
-        "Library/Caches"
-    } else {
-        ".cache"
-    };
-    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(in_home)))?;
-    Some(cache.join("polyport").join("completion.json"))
-}
-
-/// Writes the file whole or not at all: another of us may be reading it.
+/// Writes as much of it as there is room for.
 fn write(seen: &mut Seen) -> io::Result<()> {
-    let path = file().ok_or(io::ErrorKind::NotFound)?;
     let mut text = serde_json::to_vec(seen)?;
     while text.len() as u64 > FILE && !seen.servers.is_empty() {
         seen.servers.remove(0);
         text = serde_json::to_vec(seen)?;
     }
-    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let beside = folder.join(format!("completion.{}.tmp", std::process::id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&beside)
-        .and_then(|mut file| file.write_all(&text))
-        .and_then(|()| fs::rename(&beside, &path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    file().write(&text)
+}
+
+fn file() -> Kept {
+    Kept::at("completion.json", FILE)
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ pub(crate) struct Words {
         hide_possible_values = true
     )]
     era: Option<Speak>,
+    /// Forget which era the server speaks, and ask everything anew
+    #[arg(long)]
+    no_cache: bool,
     /// A folder that the server may hear we work in (repeatable)
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
@@ -153,6 +156,7 @@ impl Words {
         });
         let manner = Manner {
             era: self.era,
+            no_cache: self.no_cache,
             roots: self.roots,
             frames: self.frames,
             timeout: self.timeout,

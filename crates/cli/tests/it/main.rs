@@ -14,6 +14,7 @@ mod configured;
 mod demo;
 mod doctoring;
 mod ends;
+mod eras;
 mod folder;
 mod installing;
 mod known;

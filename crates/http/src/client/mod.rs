@@ -16,7 +16,7 @@ mod tls;
 mod way;
 
 use polyport_proto::{ClientFacts, Era, Revisions};
-use polyport_rt::{CallError, Caller, Opened, Patience};
+use polyport_rt::{CallError, Caller, Offer, Opened, Patience};
 
 use connect::Connection;
 pub use target::{BadTarget, Target};
@@ -29,29 +29,37 @@ pub use target::{BadTarget, Target};
 pub async fn open(
     target: Target,
     client: ClientFacts,
-    ours: Revisions,
+    offer: impl Into<Offer>,
     patience: Patience,
 ) -> Result<(Caller, Opened), CallError> {
+    let offer = offer.into();
     let is_socket = target.is_socket();
     let connection = Connection::to(target)?;
     #[cfg(feature = "ws")]
     if is_socket {
-        return crate::ws::dial::open(&connection, client, ours, patience).await;
+        return crate::ws::dial::open(&connection, client, offer, patience).await;
     }
     debug_assert!(!is_socket, "there is no such target without the feature");
-    let carrier = |inbox| streamable::carry(connection.clone(), inbox);
-    let refused = match Caller::open_over(carrier, client.clone(), ours, patience).await {
+    let refused = match streamable(&connection, client.clone(), offer, patience).await {
         Err(CallError::Status(status)) if matches!(status.code, 400 | 404 | 405) => status,
         other => return other,
     };
-    let legacy = ours.only(Era::Legacy);
+    let legacy = offer.ours().only(Era::Legacy);
     if legacy == Revisions::NONE {
         return Err(CallError::Status(refused));
     }
     // 2025-03-26, basic/transports, Backwards Compatibility: a server of before answers GET with its endpoint.
-    match pair::carry(connection, patience.handshake).await {
-        Ok(carrier) => Caller::open_over(carrier, client, legacy, patience).await,
+    match pair::carry(connection.clone(), patience.handshake).await {
+        Ok(carrier) => {
+            let (caller, mut opened) = Caller::open_over(carrier, client, legacy, patience).await?;
+            opened.verdict = offer.is_both().then_some(opened.revision);
+            Ok((caller, opened))
+        }
         Err(error @ CallError::Unreachable(_)) => Err(error),
+        // Nothing of what was known of it holds.
+        Err(_) if offer.known().is_some() => {
+            streamable(&connection, client, offer.knowing(None), patience).await
+        }
         Err(CallError::Broken(why)) => {
             let code = refused.code;
             Err(CallError::Broken(format!(
@@ -60,4 +68,14 @@ pub async fn open(
         }
         Err(_) => Err(CallError::Status(refused)),
     }
+}
+
+async fn streamable(
+    connection: &Connection,
+    client: ClientFacts,
+    offer: Offer,
+    patience: Patience,
+) -> Result<(Caller, Opened), CallError> {
+    let carrier = |inbox| streamable::carry(connection.clone(), inbox);
+    Caller::open_over(carrier, client, offer, patience).await
 }

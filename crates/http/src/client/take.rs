@@ -210,7 +210,11 @@ impl Reading {
     }
 
     /// Gives the next message to the inbox, as one on the stream of that request. As [`next`](Self::next).
-    pub(super) async fn give(&mut self, inbox: &Inbox, request: Option<&RequestId>) -> Option<Result<(), CallError>> {
+    pub(super) async fn give(
+        &mut self,
+        inbox: &Inbox,
+        request: Option<&RequestId>,
+    ) -> Option<Result<(), CallError>> {
         Some(self.next().await?.map(|(name, data)| {
             if name.is_none_or(|name| name == "message") {
                 inbox.take_on(request, data.into());

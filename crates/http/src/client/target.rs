@@ -80,6 +80,13 @@ impl Target {
         &self.uri
     }
 
+    /// Which server it is: how it is spoken to, scheme, host and port in one spelling, and the path. Not the query, which may hold a
+    /// key.
+    pub fn place(&self) -> String {
+        let kind = if self.is_socket { "ws+" } else { "" };
+        format!("{kind}{}{}", origin(&self.uri), self.uri.path())
+    }
+
     /// Is it spoken to over a WebSocket?
     pub(super) fn is_socket(&self) -> bool {
         self.is_socket

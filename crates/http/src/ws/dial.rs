@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use hyper_util::rt::TokioIo;
-use polyport_proto::{ClientFacts, Revisions};
-use polyport_rt::{CallError, Caller, MAX_ANSWER, Opened, Patience};
+use polyport_proto::ClientFacts;
+use polyport_rt::{CallError, Caller, MAX_ANSWER, Offer, Opened, Patience};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -27,7 +27,7 @@ const ALIVE: Duration = Duration::from_secs(20);
 pub(crate) async fn open(
     connection: &Connection,
     client: ClientFacts,
-    ours: Revisions,
+    offer: Offer,
     patience: Patience,
 ) -> Result<(Caller, Opened), CallError> {
     let shaking = handshake(connection);
@@ -36,7 +36,7 @@ pub(crate) async fn open(
     let io = TokioIo::new(upgraded);
     let lines = Lines::new(io, Role::Client, MAX_ANSWER, ALIVE).await;
     let (reader, writer) = tokio::io::split(lines);
-    Caller::open(reader, writer, client, ours, patience).await
+    Caller::open(reader, writer, client, offer, patience).await
 }
 
 async fn handshake(connection: &Connection) -> Result<hyper::upgrade::Upgraded, CallError> {

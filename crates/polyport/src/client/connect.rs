@@ -8,10 +8,10 @@ use polyport_model::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
     Root, RpcError,
 };
-use polyport_proto::{ClientFacts, Era, Revisions};
+use polyport_proto::{ClientFacts, Era, Revision, Revisions};
 use polyport_rt::{
-    CallError, Caller, Child, Command, Opened, Patience, Service, Speaker, Tap, memory, stop,
-    tapped,
+    CallError, Caller, Child, Command, Offer, Opened, Patience, Service, Speaker, Tap, memory,
+    stop, tapped,
 };
 use polyport_wire::Raw;
 use serde_json::json;
@@ -19,6 +19,7 @@ use serde_json::json;
 use super::answers::{self, Answers, boxed};
 use super::receiver::Receiver;
 use super::tasks::TaskOnly;
+use super::verdicts::{Remembering, ServerKey, VerdictStore};
 use super::{Client, ClientError, Serving};
 
 /// What a client says of itself unless told otherwise.
@@ -36,6 +37,7 @@ pub struct Connect {
     answers: Answers,
     behalf: Option<ClientFacts>,
     looks_on: LooksOn,
+    verdicts: Remembering,
 }
 
 /// Who looks on.
@@ -82,6 +84,7 @@ impl Connect {
             answers: Answers::default(),
             behalf: None,
             looks_on: LooksOn::default(),
+            verdicts: Remembering::in_process(),
         }
     }
 
@@ -155,6 +158,30 @@ impl Connect {
         self
     }
 
+    /// Where it is remembered which era servers speak, so that the next connection to one need not ask. What is remembered is not
+    /// used where [`speaks`](Self::speaks) leaves one era only, nor for a server in this process. Default: the
+    /// [`MemoryVerdicts`](super::MemoryVerdicts) of this process.
+    ///
+    /// ```
+    /// # use polyport::client::{Connect, MemoryVerdicts};
+    /// # use polyport::Command;
+    /// let verdicts = std::sync::Arc::new(MemoryVerdicts::default());
+    /// let connect = Connect::command(Command::new("some-server")).verdicts(verdicts.clone());
+    /// # let _ = connect;
+    /// ```
+    #[must_use]
+    pub fn verdicts(mut self, store: Arc<dyn VerdictStore>) -> Self {
+        self.verdicts = Remembering::by(store);
+        self
+    }
+
+    /// Remembers nothing: the era is asked for, whatever is known.
+    #[must_use]
+    pub fn no_verdicts(mut self) -> Self {
+        self.verdicts = Remembering::nowhere();
+        self
+    }
+
     /// Gives each message of the conversation to `tap`, as it was said, from the first one on. It is called where messages are read
     /// and written: it must not wait.
     #[must_use]
@@ -203,21 +230,21 @@ impl Connect {
             }
             #[cfg(feature = "http-client")]
             Way::Http(target) => {
-                let (speaks, patience) = (self.speaks, self.patience);
-                let opened = polyport_http::client::open(target, facts, speaks, patience).await?;
+                let server = ServerKey::of_address(&target);
+                let verdicts = self.verdicts.of(&server, self.speaks);
+                let asked =
+                    polyport_http::client::open(target, facts, verdicts.offer(), self.patience);
+                let opened = verdicts.learn(asked.await.map_err(ClientError::from))?;
                 Ok(client(opened, Serving::Elsewhere, self.answers, on_behalf))
             }
             Way::Command(command) => {
-                let started = start(&command, facts.clone(), self.speaks, self.patience).await;
+                let server = ServerKey::of_command(&command);
+                let verdicts = self.verdicts.of(&server, self.speaks);
+                let started = run(&command, facts, verdicts.offer(), self.patience).await;
                 let (opened, child) = match started {
-                    // Some servers die of a question before the handshake.
-                    Err((ClientError::Gone { .. }, true)) => {
-                        let legacy = self.speaks.only(Era::Legacy);
-                        start(&command, facts, legacy, self.patience).await
-                    }
-                    other => other,
-                }
-                .map_err(|(error, _)| error)?;
+                    Ok((opened, child)) => (verdicts.learn(Ok(opened))?, child),
+                    Err(error) => return Err(verdicts.failed(error)),
+                };
                 Ok(client(
                     opened,
                     Serving::Child(Box::new(child)),
@@ -227,6 +254,31 @@ impl Connect {
             }
         }
     }
+}
+
+/// Starts a program, and starts it anew where it has died of what it was asked first.
+async fn run(
+    command: &Command,
+    facts: ClientFacts,
+    offer: Offer,
+    patience: Patience,
+) -> Result<((Caller, Opened), Child), ClientError> {
+    let started = start(command, facts.clone(), offer, patience).await;
+    let is_legacy = |revision: Revision| revision.profile().era == Era::Legacy;
+    let next = match &started {
+        Err(ClientError::Gone { .. }) if offer.known().is_some_and(is_legacy) => {
+            // It may be another one by now.
+            offer.knowing(None)
+        }
+        // Some servers die of a question before the handshake.
+        Err(ClientError::Gone { .. }) if offer.is_both() => {
+            Offer::from(offer.ours().only(Era::Legacy))
+        }
+        _ => return started,
+    };
+    let ((caller, mut opened), child) = start(command, facts, next, patience).await?;
+    opened.verdict = opened.verdict.or(Some(opened.revision));
+    Ok(((caller, opened), child))
 }
 
 fn client(
@@ -256,26 +308,23 @@ fn client(
     }
 }
 
-/// Starts a program and opens the conversation. With an error: might it have been the question about the era?
+/// Starts a program and opens the conversation.
 async fn start(
     command: &Command,
     facts: ClientFacts,
-    speaks: Revisions,
+    offer: Offer,
     patience: Patience,
-) -> Result<((Caller, Opened), Child), (ClientError, bool)> {
+) -> Result<((Caller, Opened), Child), ClientError> {
     let (mut child, output, input) = command.start().map_err(|error| {
         let program = command.program().to_string_lossy().into_owned();
-        (ClientError::NotStarted { program, error }, false)
+        ClientError::NotStarted { program, error }
     })?;
-    let is_both = [Era::Modern, Era::Legacy]
-        .into_iter()
-        .all(|era| speaks.only(era) != Revisions::NONE);
-    match Caller::open(output, input, facts, speaks, patience).await {
+    match Caller::open(output, input, facts, offer, patience).await {
         Ok(opened) => Ok((opened, child)),
-        Err(CallError::Closed) => Err((how_it_ended(&mut child).await, is_both)),
+        Err(CallError::Closed) => Err(how_it_ended(&mut child).await),
         Err(error) => {
             child.end().await;
-            Err((error.into(), false))
+            Err(error.into())
         }
     }
 }

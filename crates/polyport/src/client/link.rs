@@ -263,7 +263,7 @@ impl State {
             self.health = Health::Idle;
         } else {
             // One that ends soon after it was connected to is not asked at once again.
-            let _ = self.fails(Arc::new(ClientError::without_a_word()));
+            let _ = self.fails(Arc::new(ClientError::Closed));
         }
     }
 

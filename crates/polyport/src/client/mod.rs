@@ -25,6 +25,7 @@ mod pool;
 mod receiver;
 mod relay;
 mod tasks;
+mod verdicts;
 
 use std::fmt;
 
@@ -56,6 +57,7 @@ pub use pool::{Pool, PoolError};
 pub use relay::{Changed, Relay};
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
+pub use verdicts::{MAX_VERDICTS, MemoryVerdicts, ServerKey, VERDICT_LIFE, VerdictStore};
 
 /// Pages of one list that are asked for; a server with more has no end.
 const MAX_PAGES: usize = 1_000;

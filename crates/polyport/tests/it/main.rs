@@ -33,6 +33,7 @@ mod steps;
 mod tasks;
 mod tools;
 mod uris;
+mod verdicts;
 mod visits;
 
 use polyport::schemars::JsonSchema;

@@ -5,6 +5,7 @@ mod error;
 mod inbox;
 mod line;
 mod noted;
+mod offer;
 mod open;
 mod tap;
 
@@ -28,6 +29,7 @@ pub use carrier::{Carrier, Outgoing};
 pub use error::{CallError, Status};
 pub use inbox::Inbox;
 use noted::Noted;
+pub use offer::Offer;
 pub use open::{Opened, Patience};
 pub use tap::{Speaker, Tap, tapped};
 

@@ -1,5 +1,5 @@
-//! Finds out which era a server speaks, and opens the conversation in it. A verdict costs one question; whoever remembers it says
-//! so by the revisions he offers.
+//! Finds out which era a server speaks, and opens the conversation in it. A verdict costs one question, and a silent server all the
+//! time it is given; whoever remembers it says so in what he offers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,9 +15,11 @@ use polyport_wire::Raw;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use super::{CallError, Caller, Carrier, Inbox, Reopening, Wait, line};
+use super::{CallError, Caller, Carrier, Inbox, Offer, Reopening, Wait, line};
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// How many times as long a server that is known to be modern may take for the question about its era: it is slow, not old.
+const SLOW: u32 = 5;
 
 /// How long the steps of an opening may take.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,9 @@ pub struct Opened {
     pub capabilities: ServerCapabilities,
     /// How to use it, for the model.
     pub instructions: Option<String>,
+    /// What is worth knowing of it the next time, for [`Offer::knowing`]: the revision that it speaks. None: one era alone was
+    /// offered, which says nothing of the other.
+    pub verdict: Option<Revision>,
 }
 
 impl Opened {
@@ -62,12 +67,13 @@ impl Opened {
             server: info.and_then(|info| info.decode().ok()),
             capabilities: found.capabilities,
             instructions: found.instructions,
+            verdict: None,
         }
     }
 }
 
 impl Caller {
-    /// Connects over a stream in the newest revision that both speak, of those in `ours`.
+    /// Connects over a stream in the newest revision that both speak, of those that are offered.
     ///
     /// # Errors
     /// [`CallError`]. [`CallError::Closed`] although both eras were offered: the server may have died of the question about its
@@ -76,11 +82,11 @@ impl Caller {
         reader: impl AsyncRead + Unpin + Send + 'static,
         writer: impl AsyncWrite + Unpin + Send + 'static,
         client: ClientFacts,
-        ours: Revisions,
+        offer: impl Into<Offer>,
         patience: Patience,
     ) -> Result<(Self, Opened), CallError> {
         let carrier = |inbox| line::carry(inbox, reader, writer);
-        Self::open_over(carrier, client, ours, patience).await
+        Self::open_over(carrier, client, offer, patience).await
     }
 
     /// The same over a carrier that is made for it.
@@ -90,9 +96,11 @@ impl Caller {
     pub async fn open_over(
         carrier: impl FnOnce(Inbox) -> Arc<dyn Carrier>,
         client: ClientFacts,
-        ours: Revisions,
+        offer: impl Into<Offer>,
         patience: Patience,
     ) -> Result<(Self, Opened), CallError> {
+        let offer = offer.into();
+        let ours = offer.ours();
         let newest = |era| ours.only(era).iter().next();
         let (modern, legacy) = (newest(Era::Modern), newest(Era::Legacy));
         let Some(first) = modern.or(legacy) else {
@@ -109,7 +117,26 @@ impl Caller {
         let opened = match (modern, legacy) {
             (None, _) => caller.initialize(ours, patience.handshake).await?,
             (Some(_), None) => caller.find_modern(ours, patience).await?,
-            (Some(_), Some(legacy)) => caller.find_out(ours, legacy, patience).await?,
+            (Some(modern), Some(legacy)) => {
+                let both = Both { modern, legacy };
+                match offer.known() {
+                    Some(known) if known.profile().era == Era::Legacy => {
+                        caller.greet(ours, both, patience).await?
+                    }
+                    Some(known) => {
+                        let slow = Patience {
+                            probe: (patience.probe * SLOW).min(patience.handshake),
+                            ..patience
+                        };
+                        let both = Both {
+                            modern: known,
+                            legacy,
+                        };
+                        caller.find_out(ours, both, slow).await?
+                    }
+                    None => caller.find_out(ours, both, patience).await?,
+                }
+            }
         };
         *caller.reopening.lock().await = Some(Reopening {
             ours,
@@ -137,15 +164,40 @@ impl Caller {
         Ok(())
     }
 
+    /// Opens the conversation of a server that has been a legacy one; what contradicts that is asked about its era after all.
+    async fn greet(
+        &self,
+        ours: Revisions,
+        both: Both,
+        patience: Patience,
+    ) -> Result<Opened, CallError> {
+        self.shared.lock().asking.set_revision(both.legacy);
+        match self.initialize(ours, patience.handshake).await {
+            Ok(opened) => Ok(Opened {
+                verdict: Some(opened.revision),
+                ..opened
+            }),
+            Err(error) if is_contradiction(&error, ours) => {
+                tracing::debug!(%error, "the server is no longer the legacy one that it was");
+                self.find_out(ours, both, patience).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Asks about the era and goes on in it.
     async fn find_out(
         &self,
         ours: Revisions,
-        legacy: Revision,
+        both: Both,
         patience: Patience,
     ) -> Result<Opened, CallError> {
         // Neither is cancelled: a server that did not understand the question would not understand that either.
-        let (id, message) = self.shared.lock().asking.probe();
+        let (id, message) = {
+            let mut state = self.shared.lock();
+            state.asking.set_revision(both.modern);
+            state.asking.probe()
+        };
         let silence = {
             let state = self.shared.lock();
             let carrier = state.carrier.as_ref().ok_or(CallError::Closed)?;
@@ -160,7 +212,7 @@ impl Caller {
         {
             return Ok(opened);
         }
-        self.shared.lock().asking.set_revision(legacy);
+        self.shared.lock().asking.set_revision(both.legacy);
         match self.initialize(ours, patience.handshake).await {
             // It was only slow, and has answered the question before; some then name that revision in the handshake, too.
             Err(error @ (CallError::Refused(_) | CallError::NoCommonRevision(_)))
@@ -171,7 +223,19 @@ impl Caller {
                     Err(_) => Err(error),
                 }
             }
-            other => other,
+            Err(error) => Err(error),
+            Ok(opened) => {
+                // What has come of the question by now says that it was only slow: next time it is worth waiting for.
+                let late = match is_answered {
+                    true => None,
+                    false => timeout(Duration::ZERO, probing).await.ok(),
+                };
+                let verdict = late.and_then(|answer| modern(&answer, ours));
+                Ok(Opened {
+                    verdict: verdict.or(Some(opened.revision)),
+                    ..opened
+                })
+            }
         }
     }
 
@@ -214,9 +278,13 @@ impl Caller {
             Verdict::Stranger(theirs) => Err(CallError::NoCommonRevision(theirs.join(", "))),
             Verdict::Modern(revision, found) => {
                 self.shared.lock().asking.set_revision(revision);
-                Ok(Some(match found {
+                let opened = match found {
                     Some(found) => Opened::discovered(revision, *found),
                     None => self.discover(revision, patience.handshake).await?,
+                };
+                Ok(Some(Opened {
+                    verdict: Offer::from(ours).is_both().then_some(revision),
+                    ..opened
                 }))
             }
         }
@@ -260,7 +328,41 @@ impl Caller {
             server: Some(result.server_info),
             capabilities: result.capabilities,
             instructions: result.instructions,
+            verdict: None,
         })
+    }
+}
+
+/// The revision of each era that is tried first.
+#[derive(Clone, Copy)]
+struct Both {
+    modern: Revision,
+    legacy: Revision,
+}
+
+/// The revision of the modern era that the answer to the question about the era leads to.
+fn modern(answer: &Result<Raw, CallError>, ours: Revisions) -> Option<Revision> {
+    let verdict = match answer {
+        Ok(result) => judge(Ok(result), ours),
+        Err(CallError::Refused(error)) => judge(Err(error), ours),
+        Err(_) => return None,
+    };
+    match verdict {
+        Verdict::Modern(revision, _) => Some(revision),
+        Verdict::Legacy | Verdict::Stranger(_) => None,
+    }
+}
+
+/// Does the answer to a handshake say that the server speaks the modern era, or that nothing of what was known of it holds?
+fn is_contradiction(error: &CallError, ours: Revisions) -> bool {
+    match error {
+        CallError::Refused(_) | CallError::NoCommonRevision(_) => true,
+        // Without such a sign it is the status of another legacy transport.
+        CallError::Status(status) => status
+            .error
+            .as_ref()
+            .is_some_and(|error| !matches!(judge(Err(error), ours), Verdict::Legacy)),
+        _ => false,
     }
 }
 

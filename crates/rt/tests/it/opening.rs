@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use polyport_proto::{ClientFacts, Era, Revision, Revisions};
-use polyport_rt::{CallError, Caller, Opened, Patience};
+use polyport_rt::{CallError, Caller, Offer, Opened, Patience};
 use polyport_wire::Raw;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
@@ -73,13 +73,13 @@ fn refused(code: i32) -> Value {
 }
 
 async fn open(
-    ours: Revisions,
+    offer: impl Into<Offer>,
     does: impl Fn(&str) -> Does + Send + 'static,
 ) -> (Result<Opened, CallError>, Vec<String>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let server = tokio::spawn(async move { serve(far, does).await });
     let (reader, writer) = tokio::io::split(near);
-    let opened = Caller::open(reader, writer, facts(), ours, Patience::default()).await;
+    let opened = Caller::open(reader, writer, facts(), offer, Patience::default()).await;
     let opened = match opened {
         Ok((caller, opened)) => {
             assert_eq!(caller.revision(), opened.revision);
@@ -157,6 +157,100 @@ async fn the_era_is_found_out() {
         assert_eq!(opened.server.unwrap().name, "s", "{name}");
         assert_eq!(said.join(" "), heard, "{name}");
     }
+}
+
+// req: D-42
+#[tokio::test(start_paused = true)]
+async fn d_42_what_is_known_saves_the_question_and_is_no_more_than_a_guess() {
+    let legacy: Script = |method| match method {
+        "initialize" => Does::Answers(initialized("2025-06-18")),
+        "server/discover" => Does::Answers(refused(-32601)),
+        _ => Does::Nothing,
+    };
+    let mute: Script = |method| match method {
+        "initialize" => Does::Answers(initialized("2025-06-18")),
+        _ => Does::Nothing,
+    };
+    let modern: Script = |method| match method {
+        "server/discover" => Does::Answers(discovered(&["2026-07-28"])),
+        _ => Does::Answers(refused(-32601)),
+    };
+    let modern_that_names_its_era: Script = |method| match method {
+        "server/discover" => Does::Answers(discovered(&["2026-07-28"])),
+        _ => Does::Answers(initialized("2026-07-28")),
+    };
+    let slow: Script = |method| match method {
+        "server/discover" => Does::Late(14, discovered(&["2026-07-28"])),
+        _ => Does::Answers(refused(-32601)),
+    };
+    let (old, new) = (Revision::V2025_06_18, Revision::V2026_07_28);
+    let greeting = "initialize notifications/initialized";
+    let found_out = "server/discover initialize notifications/initialized";
+    let rows = [
+        ("as before", old, legacy, old, greeting, 0),
+        ("as before, mute", old, mute, old, greeting, 0),
+        ("as before, new", new, modern, new, "server/discover", 0),
+        (
+            "slow, and known to be new",
+            new,
+            slow,
+            new,
+            "server/discover",
+            14,
+        ),
+        ("renewed", old, modern, new, "initialize server/discover", 0),
+        (
+            "renewed, and named in the handshake",
+            old,
+            modern_that_names_its_era,
+            new,
+            "initialize server/discover",
+            0,
+        ),
+        ("set back", new, legacy, old, found_out, 0),
+        ("set back, mute", new, mute, old, found_out, 15),
+    ];
+    for (name, known, script, revision, heard, secs) in rows {
+        let begun = tokio::time::Instant::now();
+        let offer = Offer::from(Revisions::ALL).knowing(Some(known));
+        let (opened, said) = open(offer, script).await;
+        let opened = opened.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(opened.revision, revision, "{name}");
+        assert_eq!(opened.verdict, Some(revision), "{name}");
+        assert_eq!(said.join(" "), heard, "{name}");
+        assert_eq!(begun.elapsed().as_secs(), secs, "{name}");
+    }
+}
+
+// req: D-42
+#[tokio::test(start_paused = true)]
+async fn d_42_only_what_both_eras_were_offered_for_is_worth_knowing() {
+    let both: Script = |method| match method {
+        "server/discover" => Does::Answers(discovered(&["2026-07-28"])),
+        "initialize" => Does::Answers(initialized("2025-11-25")),
+        _ => Does::Nothing,
+    };
+    let slow: Script = |method| match method {
+        "server/discover" => Does::Late(4, discovered(&["2026-07-28", "2025-11-25"])),
+        "initialize" => Does::Answers(initialized("2025-11-25")),
+        _ => Does::Nothing,
+    };
+    for era in [Era::Modern, Era::Legacy] {
+        // Where one era alone is offered, what is known of the other is left out.
+        let offer = Offer::from(Revisions::of(era)).knowing(Some(Revision::V2025_06_18));
+        assert_eq!(offer.known(), None);
+        assert_eq!(open(offer, both).await.0.unwrap().verdict, None, "{era:?}");
+    }
+    let others = Revision::ALL
+        .into_iter()
+        .filter(|r| *r != Revision::V2025_06_18);
+    let others = others.fold(Revisions::NONE, Revisions::with);
+    let offer = Offer::from(others).knowing(Some(Revision::V2025_06_18));
+    assert_eq!(offer.known(), None);
+    // It speaks the legacy era this time, since it was slow; the next time it is waited for.
+    let opened = open(Revisions::ALL, slow).await.0.unwrap();
+    assert_eq!(opened.revision, Revision::V2025_11_25);
+    assert_eq!(opened.verdict, Some(Revision::V2026_07_28));
 }
 
 // req: S-ERA

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use polyport_http::client::{Target, open};
 use polyport_proto::{ClientFacts, Era, Revisions};
-use polyport_rt::{CallError, Caller, Opened, Patience};
+use polyport_rt::{CallError, Caller, Offer, Opened, Patience};
 use polyport_testkit::Web;
 use polyport_testkit::web::{Asked, Reply};
 use polyport_wire::Raw;
@@ -46,9 +46,13 @@ fn patience() -> Patience {
 }
 
 /// Connects to a path of a scripted server.
-async fn opened(web: &Web, path: &str, ours: Revisions) -> Result<(Caller, Opened), CallError> {
+async fn opened(
+    web: &Web,
+    path: &str,
+    offer: impl Into<Offer>,
+) -> Result<(Caller, Opened), CallError> {
     let target = Target::new(&web.url(path)).unwrap();
-    open(target, facts(), ours, patience()).await
+    open(target, facts(), offer, patience()).await
 }
 
 async fn legacy(web: &Web) -> Caller {

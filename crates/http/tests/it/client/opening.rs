@@ -1,9 +1,9 @@
 //! How a client finds out what a server speaks over HTTP, and which way.
 
 use polyport_proto::{Revision, Revisions};
-use polyport_rt::CallError;
+use polyport_rt::{CallError, Offer};
 use polyport_testkit::Web;
-use polyport_testkit::web::{Reply, Then};
+use polyport_testkit::web::{Asked, Reply, Then};
 use serde_json::json;
 
 use super::{as_usual, initialized, legacy, opened, result};
@@ -71,6 +71,106 @@ async fn a_modern_server_that_refuses_the_first_question_is_asked_again() {
         assert_eq!(asked.header("mcp-method"), Some("server/discover"));
         assert_eq!(asked.header("mcp-session-id"), None);
     }
+}
+
+// req: D-42, BR-053
+#[tokio::test]
+async fn d_42_what_is_known_of_a_server_over_http_is_no_more_than_a_guess() {
+    let (old, new) = (Revision::V2025_11_25, Revision::LATEST);
+    // What is known, what the handshake and the question about the era are answered with, what becomes of it and what was asked;
+    // "-" is a request without a message.
+    let rows = [
+        ("", old, "", "", "2025-11-25", "initialize"),
+        ("new", new, "", "", "2026-07-28", "server/discover"),
+        (
+            "renewed",
+            old,
+            "400",
+            "",
+            "2026-07-28",
+            "initialize server/discover",
+        ),
+        (
+            "bare",
+            old,
+            "404",
+            "",
+            "2026-07-28",
+            "initialize - server/discover",
+        ),
+        (
+            "set back",
+            new,
+            "",
+            "404",
+            "2025-11-25",
+            "server/discover initialize",
+        ),
+        ("ill", old, "503", "", "status 503", "initialize"),
+        ("closed", old, "401", "", "status 401", "initialize"),
+    ];
+    for (name, known, greeted, probed, want, heard) in rows {
+        let web = Web::serve(move |asked| {
+            let status = match asked.message()["method"].as_str() {
+                Some("initialize") => greeted,
+                Some("server/discover") => probed,
+                _ => "",
+            };
+            match status {
+                "" => as_usual(asked).unwrap(),
+                "400" => Reply::of("400 Bad Request", "application/json", "", MODERN),
+                _ => Reply::of(&format!("{status} No"), "text/plain", "", "no"),
+            }
+        })
+        .await;
+        let offer = Offer::from(Revisions::ALL).knowing(Some(known));
+        let got = match opened(&web, "/mcp", offer).await {
+            Ok((_, opened)) => {
+                assert_eq!(opened.verdict, Some(opened.revision), "{name}");
+                opened.revision.name().to_owned()
+            }
+            Err(CallError::Status(status)) => format!("status {}", status.code),
+            Err(other) => format!("{other:?}"),
+        };
+        assert_eq!(got, want, "{name}");
+        let method = |asked: &Asked| asked.message()["method"].as_str().map(str::to_owned);
+        let asked = web.asked();
+        let asked: Vec<_> = asked
+            .iter()
+            .map(|a| method(a).unwrap_or_else(|| "-".to_owned()))
+            .collect();
+        // What follows the handshake is not of interest here.
+        assert!(asked.join(" ").starts_with(heard), "{name}: {asked:?}");
+    }
+}
+
+// req: D-42, S-PAIR
+#[tokio::test]
+async fn d_42_an_older_server_that_is_known_is_not_asked_about_its_era() {
+    let web = Web::serve(|asked| match (asked.method.as_str(), asked.path.as_str()) {
+        ("GET", "/sse") => Reply::events(
+            "",
+            "event: endpoint\ndata: /messages?id=7\n\n",
+            Then::Silence,
+        ),
+        ("POST", "/messages?id=7") => Reply::empty("202 Accepted"),
+        _ => Reply::empty("405 Method Not Allowed"),
+    })
+    .await;
+    let offer = Offer::from(Revisions::ALL).knowing(Some(Revision::V2024_11_05));
+    let opening = opened(&web, "/sse", offer);
+    let waited = tokio::time::timeout(std::time::Duration::from_millis(300), opening).await;
+    assert!(waited.is_err());
+    let asked = web.asked();
+    let told: Vec<_> = asked.iter().map(|a| (&*a.method, &*a.path)).collect();
+    assert_eq!(
+        told,
+        [
+            ("POST", "/sse"),
+            ("GET", "/sse"),
+            ("POST", "/messages?id=7")
+        ]
+    );
 }
 
 // req: S-PAIR

@@ -67,8 +67,8 @@ impl Hearing {
         let (told, answer) = oneshot::channel();
         let wish = Wish::Subscribe(uri.to_owned(), Some(told));
         let sent = self.wishes.send(wish).await;
-        sent.map_err(|_| ClientError::without_a_word())?;
-        answer.await.map_err(|_| ClientError::without_a_word())?
+        sent.map_err(|_| ClientError::Closed)?;
+        answer.await.map_err(|_| ClientError::Closed)?
     }
 
     /// Somebody begins or ends to want to hear of a resource.

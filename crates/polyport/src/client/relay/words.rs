@@ -119,7 +119,7 @@ pub(super) fn failed(error: ClientError) -> RpcError {
             tracing::warn!(error = %other, "the server behind this one does not answer");
             let why = match other {
                 ClientError::TimedOut(_) => "The server behind this one did not answer in time.",
-                ClientError::Gone { .. } | ClientError::Broken(_) => {
+                ClientError::Gone { .. } | ClientError::Closed | ClientError::Broken(_) => {
                     "The server behind this one has ended before it answered; whether it has done what was asked is not known."
                 }
                 ClientError::Unreachable(_) | ClientError::NotStarted { .. } => {
