@@ -153,6 +153,7 @@ impl Asked {
             total: self.timeout,
             progress: self.progress.of(&tool.name),
             logs: self.logs,
+            ..Wait::default()
         };
         if let Some(level) = self.logs {
             let asked = logs::ask(client, level).await;

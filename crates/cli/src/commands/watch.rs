@@ -63,6 +63,7 @@ impl Watch {
             lists: true,
             resources: std::mem::take(&mut aimed.rest),
             logs: self.level,
+            ..Wanted::default()
         };
         let frames = manner.frames.take();
         let frames = frames.map(|file| frames::to(&file)).transpose()?;
