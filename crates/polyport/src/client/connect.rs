@@ -26,6 +26,8 @@ use super::{Client, ClientError, Serving};
 const NAME: &str = "polyport";
 /// How long the end of a process is waited for after the end of its output.
 const END: Duration = Duration::from_secs(1);
+/// For the handshake of a server that is started a second time: whatever it installs is there by now.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// How a server is reached, and how it is spoken to.
 #[derive(Clone, Debug)]
@@ -256,7 +258,7 @@ impl Connect {
     }
 }
 
-/// Starts a program, and starts it anew where it has died of what it was asked first.
+/// Starts a program; once more where it was perhaps what it was asked first that has ended it, or which it still chews on.
 async fn run(
     command: &Command,
     facts: ClientFacts,
@@ -265,18 +267,34 @@ async fn run(
 ) -> Result<((Caller, Opened), Child), ClientError> {
     let started = start(command, facts.clone(), offer, patience).await;
     let is_legacy = |revision: Revision| revision.profile().era == Era::Legacy;
-    let next = match &started {
+    let legacy = || Offer::from(offer.ours().only(Era::Legacy));
+    let (next, patience) = match &started {
         Err(ClientError::Gone { .. }) if offer.known().is_some_and(is_legacy) => {
             // It may be another one by now.
-            offer.knowing(None)
+            (offer.knowing(None), patience)
         }
         // Some servers die of a question before the handshake.
-        Err(ClientError::Gone { .. }) if offer.is_both() => {
-            Offer::from(offer.ours().only(Era::Legacy))
+        Err(ClientError::Gone { .. }) if offer.is_both() => (legacy(), patience),
+        Err(ClientError::TimedOut(_)) if offer.is_both() => {
+            let handshake = patience.handshake.min(AGAIN);
+            (
+                legacy(),
+                Patience {
+                    handshake,
+                    ..patience
+                },
+            )
         }
         _ => return started,
     };
-    let ((caller, mut opened), child) = start(command, facts, next, patience).await?;
+    let again = start(command, facts, next, patience).await;
+    let ((caller, mut opened), child) = match again {
+        Err(ClientError::TimedOut(_)) => {
+            started?;
+            return Err(ClientError::TimedOut(patience.handshake));
+        }
+        again => again?,
+    };
     opened.verdict = opened.verdict.or(Some(opened.revision));
     Ok(((caller, opened), child))
 }

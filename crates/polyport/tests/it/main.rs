@@ -3,6 +3,7 @@
 
 mod blocking;
 mod changes;
+mod children;
 mod client;
 mod client_changes;
 mod conforms;
