@@ -28,8 +28,13 @@ done
 fn heard(place: &Place, words: &[&str]) -> String {
     let _ = fs::remove_file(place.path("heard"));
     let (verb, rest) = words.split_at(1);
-    let server = ["--", "sh", "server.sh", "hush"];
-    let words = verb.iter().chain(rest).chain(&server);
+    let server = ["--", "sh", "server.sh", "hush", "--"];
+    let (before, after) = if *verb == ["call"] {
+        (&[][..], rest)
+    } else {
+        (rest, &[][..])
+    };
+    let words = verb.iter().chain(before).chain(&server).chain(after);
     let ended = place.command(words).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{words:?}: {said}", words = rest);

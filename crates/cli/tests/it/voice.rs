@@ -59,7 +59,7 @@ fn warnings_of_the_client_are_said_once() {
     assert_eq!((out.contains("\"bad\""), &*err), (true, ""));
 }
 
-// req: S-VOICE S-SECRETS
+// req: S-VOICE, S-SECRETS
 #[test]
 fn what_a_server_says_is_shown_live_without_its_secrets() {
     let (code, _, err) = noisy(&["-v"]);

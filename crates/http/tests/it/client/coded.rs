@@ -248,7 +248,7 @@ async fn v_412_what_is_not_what_its_header_says_fails_alone() {
         ("gzip", cut("gzip"), "ended in its midst"),
         ("deflate", cut("deflate"), "ended in its midst"),
         ("deflate", vec![0x78], "ended in its midst"),
-        ("gzip", Vec::new(), "answer to something else"),
+        ("gzip", Vec::new(), "answered nothing"),
     ] {
         let (_web, caller) = asked_with(
             move |_| reply("200 OK", "application/json", coding, &body),
