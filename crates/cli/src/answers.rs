@@ -63,11 +63,11 @@ impl Answers {
     ///
     /// # Errors
     /// The first that nobody has answered.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self, is_called: bool) -> Result<(), Failure> {
         let mut state = self.lock();
         let unasked = self.unasked(&state.asked);
         if state.open.is_empty() {
-            for (name, remedy) in unasked {
+            for (name, remedy) in unasked.into_iter().filter(|_| is_called) {
                 ui::note(&format!(
                     "warning: nothing has asked for --answer {name}{remedy}\n"
                 ));
@@ -137,7 +137,7 @@ impl Answers {
                 let hint = "--answer FIELD=VALUE answers it, and so does a terminal";
                 return self.leave(unanswered(&asked).hint(hint));
             }
-            ui::clear_status();
+            let _asking = ui::Asking::begin();
             ui::say(&format!("{}\n", form.message));
             for (name, property) in &properties {
                 if !given.contains_key(name) && !ask(name, property, &schema, &mut given) {
@@ -184,7 +184,7 @@ impl Answers {
                 "--answer url=accept says that you go to that page, url=decline that you do not; so does a terminal",
             ));
         }
-        ui::clear_status();
+        let _asking = ui::Asking::begin();
         ui::say(&format!(
             "{}\n  {}\nGo there? [y/N] ",
             page.message, page.url
@@ -232,6 +232,7 @@ pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<S
     }
     let (schema, mut asked) = (schema.clone(), given.clone());
     let asking = tokio::task::spawn_blocking(move || {
+        let _asking = ui::Asking::begin();
         for name in missing {
             let property = schema["properties"][&name].clone();
             if !ask(&name, &property, &schema, &mut asked) {

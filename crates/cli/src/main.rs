@@ -16,6 +16,7 @@ mod globals;
 mod jq;
 mod log;
 mod logs;
+mod pager;
 mod paint;
 mod printing;
 mod program;

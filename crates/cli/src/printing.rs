@@ -193,7 +193,16 @@ impl Out {
                 let written = if stdout.is_terminal() {
                     // A program gets what the server sent, a terminal what it can only show (V-508).
                     let text = String::from_utf8_lossy(bytes);
-                    stdout.write_all(ui::harmless(&text).as_bytes())
+                    let text = ui::harmless(&text);
+                    // Else the shell's next line would begin behind it.
+                    let end = if text.is_empty() || text.ends_with('\n') {
+                        ""
+                    } else {
+                        "\n"
+                    };
+                    stdout
+                        .write_all(text.as_bytes())
+                        .and_then(|()| stdout.write_all(end.as_bytes()))
                 } else {
                     stdout.write_all(bytes)
                 };

@@ -15,6 +15,8 @@ static JSON: AtomicBool = AtomicBool::new(false);
 static DOCUMENT: AtomicBool = AtomicBool::new(false);
 /// Whether a line of status stands on the terminal.
 static STATUS: AtomicBool = AtomicBool::new(false);
+/// Whether somebody is asked something.
+static ASKING: AtomicBool = AtomicBool::new(false);
 /// Whether nothing is said but results and failures.
 static QUIET: AtomicBool = AtomicBool::new(false);
 /// How much more than usual is said.
@@ -124,8 +126,30 @@ pub(crate) fn has_status() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// No status is shown as long as somebody is asked something.
+#[derive(Debug)]
+pub(crate) struct Asking(());
+
+impl Asking {
+    /// Begins to ask.
+    pub(crate) fn begin() -> Self {
+        ASKING.store(true, Ordering::Relaxed);
+        clear_status();
+        Self(())
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Shows one line of status on a terminal, in place of the one before. A line that is wider than it would stay there.
 pub(crate) fn status(line: &str) {
+    if ASKING.load(Ordering::Relaxed) {
+        return;
+    }
     let size = rustix::termios::tcgetwinsize(io::stderr());
     let columns = size.map_or(0, |size| usize::from(size.ws_col));
     let most = if columns == 0 { 79 } else { columns - 1 };
@@ -173,6 +197,16 @@ pub(crate) fn word(text: &str) -> String {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// The beginning of a text that is too wide.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let beginning = text.chars().take(width.saturating_sub(1));
+    let beginning: String = beginning.collect();
+    format!("{}…", beginning.trim_end())
 }
 
 /// The end of a text that is too wide, which in a path says more than its beginning.

@@ -5,8 +5,13 @@ use std::process::ExitCode;
 use polyport::Client;
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::runtime::{self, unless_interrupted};
 use crate::server::Named;
+use crate::ui;
+
+/// Characters of a server's name in a line of status.
+const NAME: usize = 40;
 
 /// Connects to the server and works with it; Ctrl-C ends either, and tells the server.
 ///
@@ -17,8 +22,10 @@ pub(crate) fn with(
     work: impl AsyncFnOnce(&Client) -> Result<ExitCode, Failure>,
 ) -> Result<ExitCode, Failure> {
     let shown = named.shown.clone();
+    let step = format!("reaching {}", ui::tail(&shown, NAME));
     let ended = runtime::run(async move {
-        let client = unless_interrupted(named.connect()).await??;
+        let connecting = progress::shown_while(&step, named.connect());
+        let client = unless_interrupted(connecting).await??;
         let worked = unless_interrupted(work(&client)).await;
         let closed = unless_interrupted(client.close()).await;
         let code = worked??;

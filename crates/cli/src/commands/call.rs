@@ -15,7 +15,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::logs;
 use crate::printing::Printing;
-use crate::progress;
+use crate::progress::{self, Meter};
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
 use crate::typed::Typed;
@@ -93,7 +93,7 @@ impl Call {
         verb::with(named.answered_by(&answers), async |client| {
             let called = asked.call(client, &shown).await;
             // What came of it came of nobody being there.
-            answers.check()?;
+            answers.check(called.is_ok())?;
             let called = called?;
             if called.has_failed() {
                 self.printing.no_file();
@@ -147,11 +147,12 @@ impl Asked {
             check(&arguments, &schema, tool)?;
         }
         let params = json!({"name": tool.name, "arguments": arguments}).to_string();
+        let meter = self.progress.of(&tool.name);
         let wait = Wait {
             // Whoever says how long waits so long.
             idle: self.timeout.is_none().then_some(IDLE),
             total: self.timeout,
-            progress: self.progress.of(&tool.name),
+            progress: meter.as_ref().map(Meter::hears),
             logs: self.logs,
             ..Wait::default()
         };
@@ -161,13 +162,18 @@ impl Asked {
         }
         let begun = Instant::now();
         let asked = client.request_raw("tools/call", &params, Some(wait));
-        let asked = if self.logs.is_some() || self.progress.is_seen() {
-            logs::said_until(client, asked).await
-        } else {
-            asked.await
+        let asked = async {
+            if self.logs.is_some() || meter.is_some() {
+                logs::said_until(client, asked).await
+            } else {
+                asked.await
+            }
+        };
+        let asked = match &meter {
+            Some(meter) => meter.shown_until(asked).await,
+            None => asked.await,
         };
         let took = begun.elapsed();
-        ui::clear_status();
         let raw = asked.map_err(|error| server::failure(&error, server))?;
         let result: CallToolResult = server::decoded(&raw, server)?;
         let misfit = if self.unchecked || result.is_error == Some(true) {

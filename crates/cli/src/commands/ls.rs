@@ -6,14 +6,16 @@ use clap::Args;
 use polyport::client::List;
 use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 use polyport::{Client, ClientError, Raw};
-use serde_json::Value;
 
+use super::listing;
+use crate::answers::Answers;
 use crate::failure::Failure;
-use crate::printing::{self, Document};
+use crate::pager::Paging;
+use crate::printing::Document;
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
 use crate::typed::Typed;
-use crate::{ui, verb};
+use crate::verb;
 
 /// List the tools, resources and prompts of a server
 #[derive(Debug, Args)]
@@ -23,6 +25,7 @@ use crate::{ui, verb};
 Examples:
   polyport ls demo
   polyport ls ./notes --json
+  polyport ls demo --tokens
   polyport ls -- npx -y @modelcontextprotocol/server-everything"
 )]
 pub(crate) struct Ls {
@@ -30,6 +33,14 @@ pub(crate) struct Ls {
     server: Words,
     #[command(flatten)]
     document: Document,
+    /// Print whole descriptions, and the arguments of each tool with their types
+    #[arg(short, long, conflicts_with_all = ["json", "jq"])]
+    long: bool,
+    /// Print what the definition of each tool costs a model, as an estimate
+    #[arg(long, conflicts_with_all = ["json", "jq"])]
+    tokens: bool,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 impl Ls {
@@ -43,14 +54,19 @@ impl Ls {
         named.nothing_more()?;
         let shown = named.shown.clone();
         let typed = named.typed.clone();
+        let (long, tokens) = (self.long, self.tokens);
+        // Servers hide from a client what it says that it cannot answer.
+        let named = named.answered_by(&Answers::default());
         verb::with(named, async |client| {
             let failed = |error| server::failure(&error, &shown);
             if is_document {
                 let all = listed(client).await.map_err(failed)?;
                 self.document.print(&all).await?;
             } else {
-                let text = list(client, &typed).await.map_err(failed)?;
-                printing::out(text.as_bytes())?;
+                let all = all(client).await.map_err(failed)?;
+                keep(&typed, &all);
+                let text = listing::text(&all, client.opened(), listing::Form { long, tokens });
+                self.paging.print(&text)?;
             }
             Ok(ExitCode::SUCCESS)
         })
@@ -73,80 +89,42 @@ async fn listed(client: &Client) -> Result<Raw, ClientError> {
     Ok(Raw::trusted(format!("{{{}}}", members.join(","))))
 }
 
-async fn list(client: &Client, typed: &Typed) -> Result<String, ClientError> {
-    let tools = offered(client.tools().await)?;
-    let resources = offered(client.resources().await)?;
-    let templates = offered(client.resource_templates().await)?;
-    let prompts = offered(client.prompts().await)?;
-    keep(typed, &tools, &prompts, &resources, &templates);
-    let opened = client.opened();
-    let name = opened
-        .server
-        .as_ref()
-        .map_or("a server without a name", |s| s.display_name());
-    let mut lines = vec![format!("{name}, {}", opened.revision)];
-    let mut part = |what: &str, listed: Vec<(String, Option<String>)>| {
-        if listed.is_empty() {
-            return;
-        }
-        lines.push(String::new());
-        lines.push(ui::count(listed.len(), what));
-        let width = listed.iter().map(|(name, _)| name.chars().count()).max();
-        let width = width.unwrap_or_default().min(48);
-        for (name, about) in listed {
-            let about = about.unwrap_or_default();
-            let about = about.lines().next().unwrap_or_default();
-            lines.push(format!("  {name:<width$}  {about}").trim_end().to_owned());
-        }
-    };
-    part(
-        "tool",
-        tools
-            .iter()
-            .map(|t| (signature(t), t.description.clone()))
-            .collect(),
-    );
-    part(
-        "resource",
-        resources
-            .into_iter()
-            .map(|r| (r.uri, r.description.or(r.title).or(Some(r.name))))
-            .collect(),
-    );
-    part(
-        "template",
-        templates
-            .into_iter()
-            .map(|t| (t.uri_template, t.description))
-            .collect(),
-    );
-    part(
-        "prompt",
-        prompts
-            .into_iter()
-            .map(|p| (p.name, p.description))
-            .collect(),
-    );
-    lines.push(String::new());
-    Ok(ui::harmless(&lines.join("\n")).into_owned())
+/// All that a server offers.
+pub(super) struct All {
+    pub(super) tools: Vec<Tool>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<ResourceTemplate>,
+    pub(super) prompts: Vec<Prompt>,
+}
+
+async fn all(client: &Client) -> Result<All, ClientError> {
+    Ok(All {
+        tools: offered(client.tools().await)?,
+        resources: offered(client.resources().await)?,
+        templates: offered(client.resource_templates().await)?,
+        prompts: offered(client.prompts().await)?,
+    })
 }
 
 /// Remembers it for the completion of command lines.
-fn keep(
-    typed: &Typed,
-    tools: &[Tool],
-    prompts: &[Prompt],
-    resources: &[Resource],
-    templates: &[ResourceTemplate],
-) {
+fn keep(typed: &Typed, all: &All) {
     let resource = |r: &Resource| Callable::of_uri(&r.uri, r.title.as_deref().or(Some(&r.name)));
     let template =
         |t: &ResourceTemplate| Callable::of_uri(&t.uri_template, t.description.as_deref());
     for (list, entries) in [
-        (List::Tools, tools.iter().map(Callable::from).collect()),
-        (List::Prompts, prompts.iter().map(Callable::from).collect()),
-        (List::Resources, resources.iter().map(resource).collect()),
-        (List::Templates, templates.iter().map(template).collect()),
+        (List::Tools, all.tools.iter().map(Callable::from).collect()),
+        (
+            List::Prompts,
+            all.prompts.iter().map(Callable::from).collect(),
+        ),
+        (
+            List::Resources,
+            all.resources.iter().map(resource).collect(),
+        ),
+        (
+            List::Templates,
+            all.templates.iter().map(template).collect(),
+        ),
     ] {
         seen::keep(typed, list, entries);
     }
@@ -158,27 +136,4 @@ fn offered<T>(listed: Result<Vec<T>, ClientError>) -> Result<Vec<T>, ClientError
         Err(ClientError::NotOffered(_)) => Ok(Vec::new()),
         other => other,
     }
-}
-
-/// `add(a, b, round?)`.
-fn signature(tool: &Tool) -> String {
-    let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    let names: Vec<String> = properties
-        .map(|(name, _)| {
-            let optional = if required.contains(&name.as_str()) {
-                ""
-            } else {
-                "?"
-            };
-            format!("{name}{optional}")
-        })
-        .collect();
-    format!("{}({})", tool.name, names.join(", "))
 }

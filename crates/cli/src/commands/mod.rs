@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod install;
+mod listing;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod ping;
@@ -19,6 +20,7 @@ pub(crate) mod watch;
 
 use crate::arguments;
 use crate::failure::Failure;
+use crate::ui;
 
 /// Where the thing of that name stands among what a server has.
 ///
@@ -27,7 +29,7 @@ use crate::failure::Failure;
 fn find(what: &str, name: Option<&str>, names: &[String], server: &str) -> Result<usize, Failure> {
     let Some(name) = name else {
         return Err(Failure::usage(format!("no {what} is named"))
-            .hint(format!("{server} has {}", names.join(", "))));
+            .hint(format!("{server} has {}", some(names))));
     };
     names.iter().position(|known| known == name).ok_or_else(|| {
         Failure::unexpected(format!("{server} has no {what} {name}"))
@@ -41,6 +43,19 @@ fn instead(name: &str, names: &[String]) -> String {
     match arguments::nearest(name, names) {
         Some(near) => format!("did you mean {near}?"),
         None if names.is_empty() => "it has none".to_owned(),
-        None => format!("it has {}", names.join(", ")),
+        None => format!("it has {}", some(names)),
+    }
+}
+
+/// Names that are listed in a sentence.
+const NAMED: usize = 12;
+
+/// The first of these names.
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(|name| ui::cut(name, 64));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }

@@ -56,7 +56,7 @@ impl GetPrompt {
             let arguments = arguments_of(prompt, &words)?;
             let params = json!({"name": prompt.name, "arguments": arguments}).to_string();
             let asked = client.request_raw("prompts/get", &params, None).await;
-            answers.check()?;
+            answers.check(asked.is_ok())?;
             let raw: Raw = asked.map_err(failed)?;
             let read: GetPromptResult = server::decoded(&raw, &shown)?;
             if is_document {

@@ -12,10 +12,12 @@ use polyport::{Client, ClientError, Raw};
 use serde_json::{Map, Value};
 
 use super::prompt;
+use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::form;
-use crate::printing::{self, Document};
+use crate::pager::Paging;
+use crate::printing::Document;
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
 use crate::table::wrap;
@@ -44,6 +46,8 @@ pub(crate) struct Show {
     server: Words,
     #[command(flatten)]
     document: Document,
+    #[command(flatten)]
+    paging: Paging,
 }
 
 /// What a name stands for.
@@ -69,13 +73,15 @@ impl Show {
                 .hint(format!("polyport ls {shown} lists what there is")));
         };
         let typed = named.typed.clone();
+        // Servers hide from a client what it says that it cannot answer.
+        let named = named.answered_by(&Answers::default());
         verb::with(named, async |client| {
             let (raw, found) = find(client, name, &shown, &typed).await?;
             if is_document {
                 self.document.print(&raw).await?;
             } else {
                 let text = found.text(client, &typed).await;
-                printing::out(ui::harmless(&text).as_bytes())?;
+                self.paging.print(&text)?;
             }
             Ok(ExitCode::SUCCESS)
         })

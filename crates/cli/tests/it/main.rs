@@ -25,6 +25,7 @@ mod readme;
 mod replicas;
 mod results;
 mod schemas;
+mod screen;
 mod start_up;
 mod stream;
 mod support;

@@ -89,6 +89,9 @@ impl fmt::Display for ClientError {
                 f.write_str("the server asks something first, and nobody is there to answer")
             }
             Self::Cancelled => f.write_str("the task has been cancelled"),
+            Self::TimedOut(after) if after.as_millis() < 100 => {
+                write!(f, "no answer after {} ms", after.as_millis())
+            }
             Self::TimedOut(after) => write!(f, "no answer after {:.1} s", after.as_secs_f64()),
             Self::NoCommonRevision(theirs) => {
                 write!(

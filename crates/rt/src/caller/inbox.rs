@@ -118,6 +118,10 @@ impl Inbox {
     fn take_one(&self, request: Option<&RequestId>, frame: &Bytes, limits: &Limits) {
         match Message::parse(frame.clone(), limits) {
             Ok(message) => self.give(request, message),
+            // Broken, and yet a message: if anybody waits for one alone, it was that.
+            Err(malformed) if is_meant(frame) => {
+                self.fail_only(CallError::Unreadable(malformed.to_string()));
+            }
             Err(malformed) => {
                 if !std::mem::replace(&mut self.0.lock().junk, true) {
                     let line = String::from_utf8_lossy(frame);
@@ -248,6 +252,15 @@ impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
+}
+
+/// Is it what a server would say, and no line of a log?
+fn is_meant(frame: &Bytes) -> bool {
+    let beginning = &frame[..frame.len().min(SHOWN)];
+    let end = &frame[frame.len().saturating_sub(SHOWN)..];
+    let word = b"\"jsonrpc\"";
+    let says = |part: &[u8]| part.windows(word.len()).any(|it| it == word);
+    frame.trim_ascii_start().starts_with(b"{") && (says(beginning) || says(end))
 }
 
 fn written(id: &RequestId, answer: Result<Raw, Raw>) -> Vec<u8> {
