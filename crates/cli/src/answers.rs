@@ -198,8 +198,13 @@ impl Answers {
 
     /// Nobody answers it.
     fn leave(&self, why: Failure) -> ElicitResult {
-        self.lock().open.push(why);
+        self.fail(why);
         ElicitResult::cancel()
+    }
+
+    /// A question had no answer, for this reason.
+    pub(crate) fn fail(&self, why: Failure) {
+        self.lock().open.push(why.code(UNANSWERED));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -25,6 +25,7 @@ mod reach;
 mod remote;
 mod render;
 mod runtime;
+mod sampling;
 mod secrets;
 mod seen;
 mod server;

@@ -18,7 +18,7 @@ use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::remote::Remote;
 use crate::target::Target;
 use crate::typed::Typed;
-use crate::{secrets, ui, values};
+use crate::{sampling, secrets, ui, values};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -403,6 +403,14 @@ impl Named {
         self
     }
 
+    /// The same with a command that is asked in place of a model, if there is one.
+    pub(crate) fn sampled_by(mut self, command: Option<String>, answers: &Answers) -> Self {
+        if let Some(command) = command {
+            self.connect = sampling::by(command, answers, self.connect);
+        }
+        self
+    }
+
     /// Connects.
     ///
     /// # Errors
@@ -435,6 +443,10 @@ pub(crate) fn decoded<T: DeserializeOwned>(result: &Raw, server: &str) -> Result
     read.map_err(|error| failure(&ClientError::Unreadable(error.to_string()), server))
 }
 
+/// What answers a server that asks.
+const ANSWERS: &str =
+    "call answers for a model with --sample-cmd COMMAND, and --root FOLDER names where we work";
+
 /// What a client's error means for the exit code, and what to do.
 pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
     let said = Failure::unexpected(format!("{server}: {error}"));
@@ -455,7 +467,7 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Refused(refused) if is_unknown(refused.code) => said.code(5),
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said
             .code(8)
-            .hint("this verb has nothing that could answer it"),
+            .hint(ANSWERS),
         ClientError::Unreachable(why) if why.contains("the proxy ") => said
             .code(4)
             .hint("does the proxy run? NO_PROXY=HOST leaves a host out"),
@@ -473,7 +485,7 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             _ => said.code(6),
         },
         ClientError::NotOffered(_) => said.code(5),
-        ClientError::NeedsInput(_) => said.code(8).hint("this verb has nothing that could answer it"),
+        ClientError::NeedsInput(_) => said.code(8).hint(ANSWERS),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
     }

@@ -53,6 +53,9 @@ pub(crate) struct Call {
     /// An answer to what the server may ask (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
+    /// A command that answers what the server asks of a model: it reads and prints text
+    #[arg(long, value_name = "COMMAND")]
+    sample_cmd: Option<String>,
     /// Progress: auto (at a terminal), plain (a line each) or none
     #[arg(
         long,
@@ -90,7 +93,10 @@ impl Call {
             progress: self.progress,
             logs: self.level,
         };
-        verb::with(named.answered_by(&answers), async |client| {
+        let named = named
+            .answered_by(&answers)
+            .sampled_by(self.sample_cmd, &answers);
+        verb::with(named, async |client| {
             let called = asked.call(client, &shown).await;
             // What came of it came of nobody being there.
             answers.check(called.is_ok())?;

@@ -520,3 +520,45 @@ fn a_terminal_is_asked_for_arguments() {
     let out = String::from_utf8(output.stdout).unwrap();
     assert_eq!((output.status.code(), &*out), (Some(0), "{\"sum\":5.0}\n"));
 }
+
+/// A command stands in for a model: it reads what is asked, and what it prints is the answer.
+// req: S-ANSWERED
+#[test]
+fn a_command_answers_for_a_model() {
+    let place = Place::new();
+    for era in ["modern", "legacy"] {
+        for (command, code, out, err) in [
+            ("tr a-z A-Z", 0, "WRITE A HAIKU ABOUT RAIN.\n", ""),
+            ("echo done", 0, "done\n", ""),
+            (
+                "exit 3",
+                8,
+                "",
+                "error: --sample-cmd: it failed (exit status: 3)\n",
+            ),
+            (
+                "printf '\\377'",
+                8,
+                "",
+                "error: --sample-cmd: it printed no text\n",
+            ),
+        ] {
+            let words = [
+                "call",
+                "--era",
+                era,
+                "--sample-cmd",
+                command,
+                "demo",
+                "haiku",
+                "about=rain",
+            ];
+            let (got, said, told) = run(&place, &words);
+            assert_eq!((got, &*told), (code, err), "{words:?}: {said}");
+            assert!(code != 0 || said == out, "{words:?}: {said}");
+        }
+    }
+    let (code, _, err) = run(&place, &["call", "demo", "haiku", "about=rain"]);
+    assert_eq!(code, 8, "{err}");
+    assert!(err.contains("--sample-cmd"), "{err}");
+}
