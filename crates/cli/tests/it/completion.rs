@@ -199,3 +199,152 @@ fn each_verb_has_a_page() {
     assert_eq!(code, 2);
     assert!(err.starts_with("error: cannot write to nowhere: "), "{err}");
 }
+
+/// Runs a script in a shell that has its own way of completing; none, where that shell is not installed.
+fn in_shell(place: &Place, shell: &str, options: &[&str], script: &str) -> Option<String> {
+    let binary = Path::new(BINARY).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(shell);
+    command
+        .args(options)
+        .arg(script)
+        .current_dir(place.path(""));
+    command
+        .env("PATH", path)
+        .env("HOME", place.path("home"))
+        .env("XDG_CACHE_HOME", place.path("cache"));
+    let Ok(output) = command.output() else {
+        println!("skipped: {shell} is not installed");
+        return None;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "",
+        "{shell}: {script}"
+    );
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Command lines as the shells take them apart, and what they propose in the end.
+const LINES: &[(&[&str], &[&str])] = &[
+    (&["polyport", "ca"], &["call"]),
+    (&["polyport", "call", "demo", "ad"], &["add"]),
+    (&["polyport", "call", "demo", "add", "a=1", ""], &["b="]),
+    (
+        &["polyport", "call", "demo", "door", "open=t"],
+        &["open=true"],
+    ),
+];
+
+// req: S-COMPLETION
+#[test]
+fn zsh_takes_them() {
+    let place = Place::new();
+    assert_eq!(run(&place, &["ls", "demo"]).0, 0);
+    for (words, want) in LINES {
+        let line: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        // What completes is only there while somebody types; here it says what it is given.
+        let script = format!(
+            "compdef() {{ }}; compadd() {{ print -rl -- ${{(P)@[-1]}} }}; _files() {{ print files }}
+             source <(polyport completion zsh)
+             words=({}); CURRENT={}; _polyport",
+            line.join(" "),
+            words.len()
+        );
+        let Some(said) = in_shell(&place, "zsh", &["-f", "-c"], &script) else {
+            return;
+        };
+        assert_eq!(said.lines().collect::<Vec<_>>(), *want, "{words:?}");
+    }
+}
+
+// req: S-COMPLETION
+#[test]
+fn fish_takes_them() {
+    let place = Place::new();
+    assert_eq!(run(&place, &["ls", "demo"]).0, 0);
+    for (words, want) in LINES {
+        let line = words.join(" ");
+        let script = format!("polyport completion fish | source; complete -C '{line}'");
+        let Some(said) = in_shell(&place, "fish", &["--no-config", "-c"], &script) else {
+            return;
+        };
+        let lines = said.lines().filter(|line| !line.is_empty());
+        let names: Vec<&str> = lines.map(|line| line.split('\t').next().unwrap()).collect();
+        assert_eq!(names, *want, "{words:?}");
+    }
+}
+
+// req: S-COMPLETION
+#[test]
+fn nushell_takes_them() {
+    let place = Place::new();
+    assert_eq!(run(&place, &["ls", "demo"]).0, 0);
+    let (_, text, _) = run(&place, &["completion", "nushell"]);
+    place.write("polyport.nu", &text);
+    let complete = |before: &str, words: &[&str]| {
+        let line: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let script = format!(
+            "{before}source polyport.nu; do $env.config.completions.external.completer [{}] | to json -r",
+            line.join(" ")
+        );
+        in_shell(
+            &place,
+            "nu",
+            &["--no-config-file", "--no-history", "-c"],
+            &script,
+        )
+    };
+    for (words, want) in LINES {
+        let Some(said) = complete("", words) else {
+            return;
+        };
+        let proposed: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let proposed = proposed.as_array().unwrap().iter();
+        let names: Vec<&str> = proposed.map(|it| it["value"].as_str().unwrap()).collect();
+        assert_eq!(names, *want, "{words:?}");
+    }
+    // Files, where nothing is known; and what somebody else completes stays theirs.
+    assert_eq!(
+        complete("", &["polyport", "call", "nowhere", ""])
+            .unwrap()
+            .trim(),
+        "null"
+    );
+    assert_eq!(complete("", &["ls", "x"]).unwrap().trim(), "null");
+    let theirs = "$env.config.completions.external.completer = {|spans| [\"theirs\"] }; ";
+    assert_eq!(
+        complete(theirs, &["ls", "x"]).unwrap().trim(),
+        "[\"theirs\"]"
+    );
+}
+
+/// PowerShell is on no machine of ours: its script is held to have all its brackets and quotes closed, and no more.
+// req: S-COMPLETION
+#[test]
+fn the_script_for_powershell_is_whole() {
+    let (_, text, _) = run(&Place::new(), &["completion", "powershell"]);
+    let (mut open, mut quote) = (Vec::new(), None);
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    for c in lines.flat_map(str::chars) {
+        match (quote, c) {
+            (Some(end), c) => quote = (c != end).then_some(end),
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[' | '{') => open.push(c),
+            (None, ')' | ']' | '}') => {
+                let begun = open.pop();
+                assert!(
+                    matches!(
+                        (begun, c),
+                        (Some('('), ')') | (Some('['), ']') | (Some('{'), '}')
+                    ),
+                    "{text}"
+                );
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((open, quote), (Vec::new(), None), "{text}");
+}
