@@ -44,7 +44,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use globals::{Color, Globals};
+use globals::Globals;
+use paint::Color;
 
 /// Joins any MCP client to any MCP server and to the systems behind them.
 #[derive(Debug, Parser)]

@@ -1,10 +1,9 @@
 //! What a server offers, as lines for people: a line for each thing, or all that is said of it.
 
 use polyport::Opened;
-use polyport::model::Tool;
+use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::Value;
 
-use super::ls::All;
 use crate::table::wrap;
 use crate::{form, ui};
 
@@ -12,6 +11,14 @@ use crate::{form, ui};
 const NAMES: usize = 48;
 /// Columns of text where that is no terminal.
 const WIDTH: usize = 100;
+
+/// All that a server offers.
+pub(super) struct All {
+    pub(super) tools: Vec<Tool>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<ResourceTemplate>,
+    pub(super) prompts: Vec<Prompt>,
+}
 
 /// How much is shown.
 #[derive(Clone, Copy)]

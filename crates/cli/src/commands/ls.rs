@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use polyport::client::List;
-use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
+use polyport::model::{Resource, ResourceTemplate};
 use polyport::{Client, ClientError, Raw};
 
-use super::listing;
+use super::listing::{self, All};
 use crate::answers::Answers;
 use crate::failure::Failure;
 use crate::pager::Paging;
@@ -87,14 +87,6 @@ async fn listed(client: &Client) -> Result<Raw, ClientError> {
         members.push(format!("\"{name}\":[{}]", entries.join(",")));
     }
     Ok(Raw::trusted(format!("{{{}}}", members.join(","))))
-}
-
-/// All that a server offers.
-pub(super) struct All {
-    pub(super) tools: Vec<Tool>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) templates: Vec<ResourceTemplate>,
-    pub(super) prompts: Vec<Prompt>,
 }
 
 async fn all(client: &Client) -> Result<All, ClientError> {

@@ -8,6 +8,7 @@
     reason = "tests write json!(…) where they call"
 )]
 
+mod answering;
 mod asking;
 mod completion;
 mod configured;
