@@ -230,3 +230,75 @@ fn broken(error: &Error) -> io::Error {
         other => io::Error::other(other.to_string()),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use futures_util::{SinkExt as _, StreamExt as _};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, split};
+    use tokio::time::{Instant, sleep, timeout};
+
+    use super::*;
+
+    const ALIVE: Duration = Duration::from_secs(20);
+    const MOST: usize = 8 << 20;
+
+    /// Ours, and a peer that does as a test says.
+    async fn pair(room: usize) -> (Lines<DuplexStream>, WebSocketStream<DuplexStream>) {
+        let (ours, theirs) = tokio::io::duplex(room);
+        let peer = WebSocketStream::from_raw_socket(theirs, Role::Server, None).await;
+        (Lines::new(ours, Role::Client, MOST, ALIVE).await, peer)
+    }
+
+    // req: S-SOCKET, S-GONE
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_is_silent_is_asked_and_then_given_up() {
+        let (mut lines, mut peer) = pair(1 << 10).await;
+        let begun = Instant::now();
+        // It reads nothing, and so answers no ping.
+        let read = timeout(ALIVE * 10, lines.read_u8()).await.unwrap();
+        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(begun.elapsed(), ALIVE * 2);
+        let asked = peer.next().await.unwrap().unwrap();
+        assert!(matches!(asked, Message::Ping(_)), "{asked:?}");
+    }
+
+    // req: S-SOCKET
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_answers_pings_is_there_as_long_as_it_likes() {
+        let (mut lines, mut peer) = pair(1 << 10).await;
+        let talking = tokio::spawn(async move {
+            // Whoever reads answers pings.
+            let reading = async { while let Some(Ok(_)) = peer.next().await {} };
+            let _ = timeout(ALIVE * 100, reading).await;
+            peer.send(Message::text("{}")).await.unwrap();
+            peer
+        });
+        let mut line = [0; 3];
+        lines.read_exact(&mut line).await.unwrap();
+        assert_eq!(&line, b"{}\n");
+        talking.await.unwrap();
+    }
+
+    // req: S-SOCKET
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_for_room_is_woken_although_pings_are_due() {
+        let (lines, mut peer) = pair(1 << 10).await;
+        let (mut reader, mut writer) = split(lines);
+        let reading = tokio::spawn(async move { reader.read_u8().await });
+        let writing = tokio::spawn(async move {
+            let long = [&vec![b'x'; 1 << 20][..], b"\n"].concat();
+            writer.write_all(&long).await.unwrap();
+            writer.flush().await.unwrap();
+        });
+        // It takes nothing while pings are due, and then all.
+        sleep(ALIVE * 5 + ALIVE / 2).await;
+        let begun = Instant::now();
+        let taken = timeout(ALIVE * 10, peer.next()).await.unwrap();
+        assert_eq!(taken.unwrap().unwrap().len(), 1 << 20);
+        writing.await.unwrap();
+        assert!(begun.elapsed() < ALIVE / 2, "woken by the next ping only");
+        assert!(!reading.is_finished(), "a slow reader is no silent one");
+        reading.abort();
+    }
+}

@@ -12,7 +12,7 @@ use polyport_model::{
 };
 use polyport_rt::Wait;
 use polyport_wire::{Limits, Message, Raw};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::{Client, ClientError, unreadable};
 
@@ -77,11 +77,11 @@ pub struct Changes<'a> {
     wanted: Wanted,
     told: Wanted,
     listening: Option<Listening<'a>>,
-    /// The stream has broken, and is not open again yet.
-    broken: bool,
     /// What came while a stream was opened; kept until the server has said what it tells on it.
     early: VecDeque<Message>,
     is_acknowledged: bool,
+    /// It has broken, and is to be opened again.
+    again: Option<Again>,
     /// How often the conversation had been opened again when this was subscribed to.
     reopened: u64,
 }
@@ -97,9 +97,9 @@ impl Client {
             told: Wanted::default(),
             wanted,
             listening: None,
-            broken: false,
             early: VecDeque::new(),
             is_acknowledged: false,
+            again: None,
             reopened: self.caller.reopened(),
         };
         if self.opened.revision.profile().listens {
@@ -123,8 +123,12 @@ impl Changes<'_> {
     /// The connection ended, or broke and could not be mended.
     pub async fn next(&mut self) -> Result<Option<Heard>, ClientError> {
         loop {
-            if self.broken {
-                return self.mended().await.map(Some);
+            if self.again.is_some() {
+                self.listen_again().await?;
+                return Ok(Some(Heard {
+                    change: Change::Reopened,
+                    message: None,
+                }));
             }
             match self.note().await {
                 Ok(Next::Note(note)) => {
@@ -142,7 +146,7 @@ impl Changes<'_> {
                     }));
                 }
                 Err(ClientError::Broken(_)) if self.client.opened.revision.profile().listens => {
-                    self.broken = true;
+                    self.again = Some(Again::after(1, PAUSE));
                 }
                 Err(error) => return Err(error),
             }
@@ -218,15 +222,6 @@ impl Changes<'_> {
         listened
     }
 
-    async fn mended(&mut self) -> Result<Heard, ClientError> {
-        self.listen_again().await?;
-        self.broken = false;
-        Ok(Heard {
-            change: Change::Reopened,
-            message: None,
-        })
-    }
-
     /// Ends it: the server is told, where telling is more than leaving.
     ///
     /// # Errors
@@ -279,6 +274,12 @@ impl Changes<'_> {
 
     /// Opens the stream of a modern server, and waits until it says what of all that it tells.
     async fn listen(&mut self) -> Result<(), ClientError> {
+        self.ask()?;
+        self.acknowledged().await
+    }
+
+    /// Asks for the stream.
+    fn ask(&mut self) -> Result<(), ClientError> {
         let lists = self.wanted.lists.then_some(true);
         let asked = ListenParams {
             notifications: SubscriptionFilter {
@@ -298,6 +299,11 @@ impl Changes<'_> {
             let wait = Wait::default();
             client.request_raw(LISTEN, &params, Some(wait)).await
         }));
+        Ok(())
+    }
+
+    /// Waits until the server says what of all that it tells.
+    async fn acknowledged(&mut self) -> Result<(), ClientError> {
         let end = Instant::now() + ACKNOWLEDGING;
         loop {
             let Ok(note) = timeout_at(end, self.note()).await else {
@@ -333,18 +339,24 @@ impl Changes<'_> {
         }
     }
 
+    /// Opens the stream again that has broken. Dropped in its midst, it goes on there.
     async fn listen_again(&mut self) -> Result<(), ClientError> {
-        let mut pause = PAUSE;
-        for _ in 1..TRIES {
-            sleep(pause).await;
-            pause *= 2;
-            match self.listen().await {
-                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) => {}
-                other => return other,
+        while let Some(Again { at, tries, pause }) = self.again {
+            if self.listening.is_none() {
+                sleep_until(at).await;
+                self.ask()?;
+            }
+            match self.acknowledged().await {
+                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {
+                    self.again = Some(Again::after(tries + 1, pause * 2));
+                }
+                done => {
+                    self.again = None;
+                    return done;
+                }
             }
         }
-        sleep(pause).await;
-        self.listen().await
+        Ok(())
     }
 
     /// Opens the conversation with a legacy server again, and subscribes anew.
@@ -427,6 +439,25 @@ impl Changes<'_> {
             change,
             message: Some(Raw::trusted(message.frame().clone())),
         })
+    }
+}
+
+/// The next try to open a stream again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    at: Instant,
+    /// The how manieth it is, and what was waited before it.
+    tries: u32,
+    pause: Duration,
+}
+
+impl Again {
+    fn after(tries: u32, pause: Duration) -> Self {
+        Self {
+            at: Instant::now() + pause,
+            tries,
+            pause,
+        }
     }
 }
 

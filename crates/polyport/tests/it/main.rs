@@ -26,6 +26,8 @@ mod parts;
 mod pool;
 mod questions;
 mod relayed;
+#[cfg(feature = "http-client")]
+mod reopened;
 mod resources;
 mod schemas;
 #[cfg(all(feature = "http-client", feature = "ws"))]
