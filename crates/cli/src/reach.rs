@@ -125,10 +125,10 @@ impl Manner {
     fn without_ears(&self, connect: Connect) -> Result<Connect, Failure> {
         let roots = roots(&self.roots)?;
         let connect = connect.speaks(self.revisions()).patience(self.patience());
-        let connect = connect.verdicts(match self.no_cache {
-            true => Arc::new(Forgetting::of_user()),
-            false => Arc::new(OnDisk::of_user()),
-        });
+        let connect = match self.no_cache {
+            true => connect.verdicts(Arc::new(Forgetting::of_user())).no_cache(),
+            false => connect.verdicts(Arc::new(OnDisk::of_user())),
+        };
         Ok(if roots.is_empty() {
             connect
         } else {

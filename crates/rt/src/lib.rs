@@ -54,8 +54,8 @@ pub mod tasks;
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{
-    Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, Offer, OnNote, OnProgress, Opened,
-    Outgoing, Patience, Speaker, Status, Tap, Wait, tapped,
+    Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, Offer, OnNote, OnNotification,
+    OnProgress, Opened, Outgoing, Patience, Speaker, Status, Tap, Wait, tapped,
 };
 #[cfg(unix)]
 pub use child::{Child, Command};

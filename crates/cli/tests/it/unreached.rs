@@ -65,7 +65,9 @@ fn a_dead_proxy_is_named() {
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(4), "{err}");
         assert!(
-            err.contains("the proxy http://127.0.0.1:1, which the environment names, does not lead"),
+            err.contains(
+                "the proxy http://127.0.0.1:1, which the environment names, does not lead"
+            ),
             "{err}"
         );
         assert!(

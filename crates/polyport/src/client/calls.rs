@@ -1,4 +1,4 @@
-//! More of what a client asks: prompts, completion, and lists as they came.
+//! More of what a client asks: prompts and completion, and what it is told.
 
 use polyport_model::{
     Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, Object,
@@ -7,51 +7,7 @@ use polyport_wire::Raw;
 
 use super::{Client, ClientError};
 
-/// A list that a server offers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum List {
-    /// Its tools.
-    Tools,
-    /// Its prompts.
-    Prompts,
-    /// Its resources.
-    Resources,
-    /// Its templates of resources.
-    Templates,
-}
-
 impl Client {
-    /// All entries of a list as they came, page by page.
-    ///
-    /// # Errors
-    /// [`ClientError`].
-    pub async fn entries(&self, list: List) -> Result<Vec<Raw>, ClientError> {
-        let offered = &self.opened.capabilities;
-        let (what, is_offered, method, member) = match list {
-            List::Tools => ("tools", offered.tools.is_some(), "tools/list", "tools"),
-            List::Prompts => (
-                "prompts",
-                offered.prompts.is_some(),
-                "prompts/list",
-                "prompts",
-            ),
-            List::Resources => (
-                "resources",
-                offered.resources.is_some(),
-                "resources/list",
-                "resources",
-            ),
-            List::Templates => (
-                "resources",
-                offered.resources.is_some(),
-                "resources/templates/list",
-                "resourceTemplates",
-            ),
-        };
-        self.offers(what, is_offered)?;
-        self.list(method, member).await
-    }
-
     /// The messages of a prompt.
     ///
     /// # Errors

@@ -352,6 +352,8 @@ impl Changes<'_> {
                 }
                 done => {
                     self.again = None;
+                    // What happened until it was open again is not known.
+                    self.client.fresh.clear();
                     return done;
                 }
             }

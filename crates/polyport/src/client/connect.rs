@@ -17,6 +17,7 @@ use polyport_wire::Raw;
 use serde_json::json;
 
 use super::answers::{self, Answers, boxed};
+use super::fresh::Fresh;
 use super::receiver::Receiver;
 use super::tasks::TaskOnly;
 use super::verdicts::{Remembering, ServerKey, VerdictStore};
@@ -40,6 +41,7 @@ pub struct Connect {
     behalf: Option<ClientFacts>,
     looks_on: LooksOn,
     verdicts: Remembering,
+    keeps_fresh: bool,
 }
 
 /// Who looks on.
@@ -87,6 +89,7 @@ impl Connect {
             behalf: None,
             looks_on: LooksOn::default(),
             verdicts: Remembering::in_process(),
+            keeps_fresh: true,
         }
     }
 
@@ -184,6 +187,16 @@ impl Connect {
         self
     }
 
+    /// Asks for lists and resources whenever they are wanted. Default: they are kept for as long as a modern server says that they are
+    /// fresh (`ttlMs`), a day at most; 256 of them and 8 MiB in all. What it tells to have changed is asked for again. A client asks
+    /// as one principal, so what is private is kept, too, and no other client gets it. Calls, raw requests and what needed answers
+    /// on its way are never kept, nor is anything of a legacy server.
+    #[must_use]
+    pub fn no_cache(mut self) -> Self {
+        self.keeps_fresh = false;
+        self
+    }
+
     /// Gives each message of the conversation to `tap`, as it was said, from the first one on. It is called where messages are read
     /// and written: it must not wait.
     #[must_use]
@@ -206,6 +219,7 @@ impl Connect {
     async fn open(self) -> Result<Client, ClientError> {
         let own = self.answers.capabilities();
         let on_behalf = self.behalf.is_some();
+        let keeps_fresh = self.keeps_fresh;
         let facts = match self.behalf {
             None => ClientFacts {
                 info: Some(Raw::trusted(self.info)),
@@ -223,10 +237,12 @@ impl Connect {
                 let (reader, writer) = tokio::io::split(stream);
                 let opened =
                     Caller::open(reader, writer, facts, self.speaks, self.patience).await?;
+                let serving = Serving::Inside { _stopper: stopper };
                 Ok(client(
                     opened,
-                    Serving::Inside { _stopper: stopper },
+                    serving,
                     self.answers,
+                    keeps_fresh,
                     on_behalf,
                 ))
             }
@@ -237,7 +253,14 @@ impl Connect {
                 let asked =
                     polyport_http::client::open(target, facts, verdicts.offer(), self.patience);
                 let opened = verdicts.learn(asked.await.map_err(ClientError::from))?;
-                Ok(client(opened, Serving::Elsewhere, self.answers, on_behalf))
+                let serving = Serving::Elsewhere;
+                Ok(client(
+                    opened,
+                    serving,
+                    self.answers,
+                    keeps_fresh,
+                    on_behalf,
+                ))
             }
             Way::Command(command) => {
                 let server = ServerKey::of_command(&command);
@@ -247,10 +270,12 @@ impl Connect {
                     Ok((opened, child)) => (verdicts.learn(Ok(opened))?, child),
                     Err(error) => return Err(verdicts.failed(error)),
                 };
+                let serving = Serving::Child(Box::new(child));
                 Ok(client(
                     opened,
-                    Serving::Child(Box::new(child)),
+                    serving,
                     self.answers,
+                    keeps_fresh,
                     on_behalf,
                 ))
             }
@@ -303,8 +328,14 @@ fn client(
     (caller, opened): (Caller, Opened),
     serving: Serving,
     answers: Answers,
+    keeps_fresh: bool,
     on_behalf: bool,
 ) -> Client {
+    // In the legacy era nothing says for how long a result holds, nor whether its changes are told.
+    let is_modern = opened.revision.profile().era == Era::Modern;
+    let fresh = Arc::new(Fresh::new(keeps_fresh && is_modern));
+    let hears = fresh.clone();
+    caller.set_hearer(Arc::new(move |method, params| hears.hear(method, params)));
     let receiver = Receiver::new(answers.clone(), opened.revision);
     let answers_all = receiver.clone();
     caller.set_answerer(Arc::new(move |method, params| {
@@ -319,6 +350,7 @@ fn client(
         receiver,
         on_behalf,
         task_only: TaskOnly::default(),
+        fresh,
         has_headers,
         caller,
         opened,

@@ -20,7 +20,9 @@ mod calls;
 mod changes;
 mod connect;
 mod error;
+mod fresh;
 mod link;
+mod lists;
 mod pool;
 mod receiver;
 mod relay;
@@ -28,29 +30,30 @@ mod tasks;
 mod verdicts;
 
 use std::fmt;
+use std::sync::Arc;
 
 use polyport_model::{
-    CODE_HEADER_MISMATCH, CallTool, CallToolParams, CallToolResult, Cursor, Entries,
-    InputRequiredResult, Method, Prompt, ReadResource, ReadResourceParams, ReadResourceResult,
-    Resource, ResourceTemplate, Tool,
+    CODE_HEADER_MISMATCH, CallTool, CallToolParams, CallToolResult, InputRequiredResult, Method,
+    Prompt, ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use polyport_proto::Era;
 use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
 use polyport_wire::{Raw, splice};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::schema::mirrored;
 use answers::Answers;
-pub use calls::List;
 pub use changes::{Change, Changes, Heard, Wanted};
 pub use connect::Connect;
+use fresh::{Asked, Fresh};
 use receiver::Receiver;
 
 pub use error::ClientError;
 pub use link::{Health, Link, LinkError};
+pub use lists::List;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
@@ -59,8 +62,6 @@ use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 pub use verdicts::{MAX_VERDICTS, MemoryVerdicts, ServerKey, VERDICT_LIFE, VerdictStore};
 
-/// Pages of one list that are asked for; a server with more has no end.
-const MAX_PAGES: usize = 1_000;
 /// Rounds of questions of one request in the modern era.
 const MAX_ROUNDS: usize = 16;
 
@@ -74,6 +75,7 @@ pub struct Client {
     /// It speaks for others: each request says for whom, where the era has that.
     on_behalf: bool,
     task_only: TaskOnly,
+    fresh: Arc<Fresh>,
     /// Messages travel with headers.
     has_headers: bool,
     server: Mutex<Serving>,
@@ -92,13 +94,6 @@ enum Serving {
     Ended,
 }
 
-/// The members of a page that are read in every list.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageEnd {
-    next_cursor: Option<Cursor>,
-}
-
 impl Client {
     /// What the server has said of itself.
     pub fn opened(&self) -> &Opened {
@@ -111,7 +106,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
-        let tools = self.list("tools/list", "tools").await?;
+        let tools = self.list(List::Tools).await?;
         self.task_only.note(&tools);
         Ok(self.mirroring(tools))
     }
@@ -146,7 +141,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn resources(&self) -> Result<Vec<Resource>, ClientError> {
         self.offers("resources", self.opened.capabilities.resources.is_some())?;
-        self.list("resources/list", "resources").await
+        self.list(List::Resources).await
     }
 
     /// All templates of resources, page by page.
@@ -155,8 +150,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
         self.offers("resources", self.opened.capabilities.resources.is_some())?;
-        self.list("resources/templates/list", "resourceTemplates")
-            .await
+        self.list(List::Templates).await
     }
 
     /// All prompts, page by page.
@@ -165,7 +159,7 @@ impl Client {
     /// [`ClientError`].
     pub async fn prompts(&self) -> Result<Vec<Prompt>, ClientError> {
         self.offers("prompts", self.opened.capabilities.prompts.is_some())?;
-        self.list("prompts/list", "prompts").await
+        self.list(List::Prompts).await
     }
 
     /// Calls a tool; `arguments` is an object. A tool that failed is a result with `is_error`.
@@ -186,17 +180,30 @@ impl Client {
         self.request::<CallTool>(&params).await
     }
 
-    /// Reads a resource.
+    /// Reads a resource; what was read before is read again once it is no longer fresh.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn read(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
         self.offers("resources", self.opened.capabilities.resources.is_some())?;
+        let asked = Asked::Contents(uri.to_owned());
+        if let Some(kept) = self.fresh.get(&asked).as_deref().and_then(<[_]>::first) {
+            return kept.decode().map_err(|error| unreadable(&error));
+        }
+        let ticket = self.fresh.begin(asked);
         let params = ReadResourceParams {
             uri: uri.to_owned(),
             ..ReadResourceParams::default()
         };
-        self.request::<ReadResource>(&params).await
+        let params = serde_json::to_string(&params).map_err(|error| unreadable(&error))?;
+        let answered = self.in_counted_rounds(ReadResource::NAME, &params, None);
+        let (raw, rounds) = answered.await?;
+        let result: ReadResourceResult = raw.decode().map_err(|error| unreadable(&error))?;
+        // What was answered in between is not in what it is kept under.
+        if rounds == 1 {
+            self.fresh.keep(ticket, &[raw], fresh::until(result.ttl_ms));
+        }
+        Ok(result)
     }
 
     /// Is the server there? In the modern era, which has no such question, what it is is asked anew.
@@ -255,9 +262,20 @@ impl Client {
         params: &str,
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
+        let answered = self.in_counted_rounds(method, params, wait).await;
+        answered.map(|(result, _)| result)
+    }
+
+    /// The same, and how often it was asked.
+    async fn in_counted_rounds(
+        &self,
+        method: &str,
+        params: &str,
+        wait: Option<Wait>,
+    ) -> Result<(Raw, usize), ClientError> {
         let mut asked = params.to_owned();
         let mut is_refreshed = false;
-        for _ in 0..MAX_ROUNDS {
+        for round in 1..=MAX_ROUNDS {
             let answer = match &wait {
                 None => self.caller.request(method, &asked).await,
                 Some(wait) => self.caller.request_waiting(method, &asked, wait).await,
@@ -271,13 +289,20 @@ impl Client {
                         && !is_refreshed =>
                 {
                     is_refreshed = true;
+                    self.fresh.doubt(method);
                     Box::pin(self.tools()).await?;
                     continue;
+                }
+                Err(ClientError::Refused(error)) => {
+                    if lists::may_be_unknown(error.code) {
+                        self.fresh.doubt(method);
+                    }
+                    return Err(ClientError::Refused(error));
                 }
                 other => other?,
             };
             let Some(needed) = input_required(&result) else {
-                return Ok(result);
+                return Ok((result, round));
             };
             asked = self.with_answers(params, needed).await?;
         }
@@ -350,41 +375,6 @@ impl Client {
         } else {
             Err(ClientError::NotOffered(what))
         }
-    }
-
-    async fn list<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        member: &str,
-    ) -> Result<Vec<T>, ClientError> {
-        let mut all = Vec::new();
-        let mut params = "{}".to_owned();
-        for _ in 0..MAX_PAGES {
-            let page = self.request_raw(method, &params, None).await?;
-            let members: polyport_model::Object = page.decode().map_err(|e| unreadable(&e))?;
-            let list = members.get(member);
-            let list = list.ok_or_else(|| {
-                ClientError::Unreadable(format!("{method}: there is no {member}"))
-            })?;
-            let entries = Entries::<T>::decode(list).map_err(|e| unreadable(&e))?;
-            for bad in entries.bad {
-                tracing::warn!(method, index = bad.index, error = %bad.error, "an entry of a list is left out");
-            }
-            all.extend(entries.good);
-            let end: PageEnd = page.decode().map_err(|e| unreadable(&e))?;
-            let Some(cursor) = end.next_cursor else {
-                return Ok(all);
-            };
-            let cursor = serde_json::to_string(&cursor).map_err(|e| unreadable(&e))?;
-            let next = format!("{{\"cursor\":{cursor}}}");
-            if next == params {
-                let why = format!("{method}: the cursor of a page leads to that page");
-                return Err(ClientError::Unreadable(why));
-            }
-            params = next;
-        }
-        let why = format!("{method}: there are more than {MAX_PAGES} pages");
-        Err(ClientError::Unreadable(why))
     }
 }
 

@@ -11,6 +11,7 @@ mod dying;
 #[cfg(feature = "http-client")]
 mod forgotten;
 mod frames;
+mod fresh;
 mod handles;
 mod heavy;
 mod hostile;

@@ -172,6 +172,18 @@ impl Inbox {
             }
             return;
         }
+        if let Some(hears) = state.hears.clone() {
+            drop(state);
+            let params = message.params().raw();
+            if catch_unwind(AssertUnwindSafe(|| {
+                hears(&message.method(), params.as_ref())
+            }))
+            .is_err()
+            {
+                tracing::error!("the function that hears of notifications has panicked");
+            }
+            state = self.0.lock();
+        }
         let waiting = request.and_then(|id| state.waiting.get(id));
         if let Some(hears) = waiting.and_then(|waiting| waiting.notes.clone()) {
             drop(state);

@@ -8,6 +8,7 @@ mod noted;
 mod offer;
 mod open;
 mod tap;
+mod wait;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use polyport_model::{Level, META_LOG_LEVEL, ProgressParams};
+use polyport_model::META_LOG_LEVEL;
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
-use polyport_wire::{Message, Raw, RequestId};
+use polyport_wire::{Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
@@ -32,6 +33,7 @@ use noted::Noted;
 pub use offer::Offer;
 pub use open::{Opened, Patience};
 pub use tap::{Speaker, Tap, tapped};
+pub use wait::{OnNote, OnNotification, OnProgress, Wait};
 
 /// Longest message that is taken from a server, over every transport: 64 MiB.
 pub const MAX_ANSWER: usize = 64 << 20;
@@ -54,42 +56,6 @@ struct Reopening {
 /// Answers what a server asks: from the method and the parameters to a result, or to an error object.
 pub type Answerer = Arc<dyn Fn(&str, Option<Raw>) -> BoxFuture<Result<Raw, Raw>> + Send + Sync>;
 
-/// Hears each progress notification of a request. Called where messages are read: it must not wait.
-pub type OnProgress = Arc<dyn Fn(ProgressParams) + Send + Sync>;
-
-/// Hears each notification that comes on the stream of a request. True: nobody else need hear it. Called where messages are read: it
-/// must not wait.
-pub type OnNote = Arc<dyn Fn(&Message) -> bool + Send + Sync>;
-
-/// How long one request may take, who hears of it meanwhile, and for whom it is made.
-#[derive(Clone, Default)]
-pub struct Wait {
-    /// How long nothing at all may come of it: neither its answer nor progress, which is asked for. None: as long as `total` lets it.
-    pub idle: Option<Duration>,
-    /// How long it may take, whatever comes meanwhile. None: without end.
-    pub total: Option<Duration>,
-    /// Some: progress is asked for, too.
-    pub progress: Option<OnProgress>,
-    /// Log messages of this level and above are asked for with it, in the era that asks so; they are notifications.
-    pub logs: Option<Level>,
-    /// Answers what the server asks on the stream of this request, in place of whoever answers the rest. Where all messages share one
-    /// stream, none of them is on that of a request.
-    pub answers: Option<Answerer>,
-    /// Hears the notifications on that stream.
-    pub notes: Option<OnNote>,
-    /// For whom it is made, in the era in which each request says that. None: for the client of the connection.
-    pub on_behalf_of: Option<ClientFacts>,
-}
-
-impl fmt::Debug for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait")
-            .field("idle", &self.idle)
-            .field("total", &self.total)
-            .finish_non_exhaustive()
-    }
-}
-
 struct Shared {
     state: Mutex<State>,
     noted: Notify,
@@ -106,6 +72,7 @@ struct State {
     waiting: HashMap<RequestId, Waiting>,
     noted: Noted,
     answerer: Option<Answerer>,
+    hears: Option<OnNotification>,
     /// Those who answer questions of the server, and which of them answers which.
     answers: JoinSet<()>,
     asked: HashMap<RequestId, AbortHandle>,
@@ -166,6 +133,7 @@ impl Caller {
             waiting: HashMap::new(),
             noted: Noted::default(),
             answerer: None,
+            hears: None,
             answers: JoinSet::new(),
             asked: HashMap::new(),
             junk: false,
@@ -256,6 +224,11 @@ impl Caller {
     /// Answers from now on what a legacy server asks. Without, its requests are kept as notifications are.
     pub fn set_answerer(&self, answerer: Answerer) {
         self.shared.lock().answerer = Some(answerer);
+    }
+
+    /// Hears from now on what the server tells, beside whoever takes it.
+    pub fn set_hearer(&self, hears: OnNotification) {
+        self.shared.lock().hears = Some(hears);
     }
 
     /// The next notification, as it came. None: the connection has ended.
