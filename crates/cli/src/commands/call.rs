@@ -7,7 +7,7 @@ use clap::Args;
 use polyport::client::List;
 use polyport::model::{CallToolResult, Tool};
 use polyport::schema::Validator;
-use polyport::{Client, Level, Raw, Wait};
+use polyport::{Client, ClientError, Level, Raw, Wait};
 use serde_json::{Map, Value, json};
 
 use crate::answers::{self, Answers};
@@ -182,10 +182,9 @@ impl Asked {
         let took = begun.elapsed();
         let raw = asked.map_err(|error| server::failure(&error, server))?;
         let result: CallToolResult = server::decoded(&raw, server)?;
-        let misfit = if self.unchecked || result.is_error == Some(true) {
-            None
-        } else {
-            misfit(tool, &result)
+        let (result, misfit) = match self.unchecked {
+            true => (result, None),
+            false => held(client, &tool.name, result, server)?,
         };
         Ok(Called {
             raw,
@@ -258,31 +257,26 @@ fn find<'a>(name: Option<&str>, tools: &'a [Tool], server: &str) -> Result<&'a T
     Ok(&tools[at])
 }
 
-/// Holds a result to the schema that the tool has for it.
-fn misfit(tool: &Tool, result: &CallToolResult) -> Option<Failure> {
-    let schema = tool.output_schema.as_ref()?;
-    let schema: Value = serde_json::to_value(schema).unwrap_or_default();
-    let name = &tool.name;
-    let why = match &result.structured_content {
-        None => "there is no structured result".to_owned(),
-        // What cannot be read is no judge.
-        Some(structured) => {
-            let validator = Validator::new(&schema).ok()?;
-            let invalid = validator.check(structured.as_str()).err()?;
-            let places = invalid.violations.iter();
-            let places: Vec<String> = places
-                .map(|violation| match &*violation.pointer {
-                    "" => violation.message.clone(),
-                    pointer => format!("{pointer}: {}", violation.message),
-                })
-                .collect();
-            places.join("; ")
+/// Holds a result to the schema that the tool has for it; what does not fit is shown all the same.
+fn held(
+    client: &Client,
+    tool: &str,
+    result: CallToolResult,
+    server: &str,
+) -> Result<(CallToolResult, Option<Failure>), Failure> {
+    match client.check_output(tool, result) {
+        Ok(result) => Ok((result, None)),
+        Err(error) => {
+            let misfit = Failure::unexpected(error.to_string()).code(6);
+            match error {
+                ClientError::Misfit { result, .. } => {
+                    let misfit = misfit.hint("--unchecked takes it all the same");
+                    Ok((*result, Some(misfit)))
+                }
+                other => Err(server::failure(&other, server)),
+            }
         }
-    };
-    let failure = Failure::unexpected(format!(
-        "the result of {name} does not fit its output schema: {why}"
-    ));
-    Some(failure.code(6).hint("--unchecked takes it all the same"))
+    }
 }
 
 /// Holds the arguments to the whole schema, before anything is sent.

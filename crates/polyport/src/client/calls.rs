@@ -7,6 +7,31 @@ use polyport_wire::Raw;
 
 use super::{Client, ClientError};
 
+/// A list that a server offers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum List {
+    /// Its tools.
+    Tools,
+    /// Its prompts.
+    Prompts,
+    /// Its resources.
+    Resources,
+    /// Its templates of resources.
+    Templates,
+}
+
+impl List {
+    /// How it is asked for, and the member of a page that holds it.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tools => ("tools/list", "tools"),
+            Self::Prompts => ("prompts/list", "prompts"),
+            Self::Resources => ("resources/list", "resources"),
+            Self::Templates => ("resources/templates/list", "resourceTemplates"),
+        }
+    }
+}
+
 impl Client {
     /// The messages of a prompt.
     ///

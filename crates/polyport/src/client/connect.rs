@@ -8,6 +8,7 @@ use polyport_model::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
     Root, RpcError,
 };
+use polyport_proto::revision::Structured;
 use polyport_proto::{ClientFacts, Era, Revision, Revisions};
 use polyport_rt::{
     CallError, Caller, Child, Command, Offer, Opened, Patience, Service, Speaker, Tap, memory,
@@ -18,6 +19,7 @@ use serde_json::json;
 
 use super::answers::{self, Answers, boxed};
 use super::fresh::Fresh;
+use super::outputs::Outputs;
 use super::receiver::Receiver;
 use super::tasks::TaskOnly;
 use super::verdicts::{Remembering, ServerKey, VerdictStore};
@@ -41,7 +43,14 @@ pub struct Connect {
     behalf: Option<ClientFacts>,
     looks_on: LooksOn,
     verdicts: Remembering,
-    keeps_fresh: bool,
+    keeps: Keeps,
+}
+
+/// What a client keeps of what servers tell.
+#[derive(Clone, Copy, Debug)]
+struct Keeps {
+    fresh: bool,
+    outputs: bool,
 }
 
 /// Who looks on.
@@ -89,7 +98,10 @@ impl Connect {
             behalf: None,
             looks_on: LooksOn::default(),
             verdicts: Remembering::in_process(),
-            keeps_fresh: true,
+            keeps: Keeps {
+                fresh: true,
+                outputs: true,
+            },
         }
     }
 
@@ -193,7 +205,15 @@ impl Connect {
     /// on its way are never kept, nor is anything of a legacy server.
     #[must_use]
     pub fn no_cache(mut self) -> Self {
-        self.keeps_fresh = false;
+        self.keeps.fresh = false;
+        self
+    }
+
+    /// Takes results of tools as they are. Default: [`Client::call_tool`] holds them to the output schema of the tool, if the tools
+    /// have been listed.
+    #[must_use]
+    pub fn no_output_check(mut self) -> Self {
+        self.keeps.outputs = false;
         self
     }
 
@@ -219,7 +239,6 @@ impl Connect {
     async fn open(self) -> Result<Client, ClientError> {
         let own = self.answers.capabilities();
         let on_behalf = self.behalf.is_some();
-        let keeps_fresh = self.keeps_fresh;
         let facts = match self.behalf {
             None => ClientFacts {
                 info: Some(Raw::trusted(self.info)),
@@ -238,13 +257,7 @@ impl Connect {
                 let opened =
                     Caller::open(reader, writer, facts, self.speaks, self.patience).await?;
                 let serving = Serving::Inside { _stopper: stopper };
-                Ok(client(
-                    opened,
-                    serving,
-                    self.answers,
-                    keeps_fresh,
-                    on_behalf,
-                ))
+                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
             }
             #[cfg(feature = "http-client")]
             Way::Http(target) => {
@@ -254,13 +267,7 @@ impl Connect {
                     polyport_http::client::open(target, facts, verdicts.offer(), self.patience);
                 let opened = verdicts.learn(asked.await.map_err(ClientError::from))?;
                 let serving = Serving::Elsewhere;
-                Ok(client(
-                    opened,
-                    serving,
-                    self.answers,
-                    keeps_fresh,
-                    on_behalf,
-                ))
+                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
             }
             Way::Command(command) => {
                 let server = ServerKey::of_command(&command);
@@ -271,13 +278,7 @@ impl Connect {
                     Err(error) => return Err(verdicts.failed(error)),
                 };
                 let serving = Serving::Child(Box::new(child));
-                Ok(client(
-                    opened,
-                    serving,
-                    self.answers,
-                    keeps_fresh,
-                    on_behalf,
-                ))
+                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
             }
         }
     }
@@ -328,12 +329,13 @@ fn client(
     (caller, opened): (Caller, Opened),
     serving: Serving,
     answers: Answers,
-    keeps_fresh: bool,
+    keeps: Keeps,
     on_behalf: bool,
 ) -> Client {
+    let profile = opened.revision.profile();
     // In the legacy era nothing says for how long a result holds, nor whether its changes are told.
-    let is_modern = opened.revision.profile().era == Era::Modern;
-    let fresh = Arc::new(Fresh::new(keeps_fresh && is_modern));
+    let fresh = Arc::new(Fresh::new(keeps.fresh && profile.cache_hints));
+    let is_structured = profile.structured != Structured::Absent;
     let hears = fresh.clone();
     caller.set_hearer(Arc::new(move |method, params| hears.hear(method, params)));
     let receiver = Receiver::new(answers.clone(), opened.revision);
@@ -351,6 +353,7 @@ fn client(
         on_behalf,
         task_only: TaskOnly::default(),
         fresh,
+        outputs: Outputs::new(keeps.outputs && is_structured),
         has_headers,
         caller,
         opened,

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use polyport_model::{InputRequiredResult, RpcError};
+use polyport_model::{CallToolResult, InputRequiredResult, RpcError};
 use polyport_rt::{CallError, Status};
 
 /// Why a client did not get what it asked for.
@@ -40,6 +40,16 @@ pub enum ClientError {
     NotOffered(&'static str),
     /// The server asks something first, which this client cannot answer.
     NeedsInput(Box<InputRequiredResult>),
+    /// The result is not what the tool says that it answers. [`Connect::no_output_check`](super::Connect::no_output_check) takes such
+    /// results as they are.
+    Misfit {
+        /// The tool.
+        tool: String,
+        /// Where it breaks its schema, and how.
+        why: String,
+        /// The result: the tool has run.
+        result: Box<CallToolResult>,
+    },
     /// The task that was waited for has been cancelled.
     Cancelled,
     /// No answer in time.
@@ -87,6 +97,12 @@ impl fmt::Display for ClientError {
             Self::NotOffered(what) => write!(f, "the server does not offer {what}"),
             Self::NeedsInput(_) => {
                 f.write_str("the server asks something first, and nobody is there to answer")
+            }
+            Self::Misfit { tool, why, .. } => {
+                write!(
+                    f,
+                    "the result of {tool} does not fit its output schema: {why}"
+                )
             }
             Self::Cancelled => f.write_str("the task has been cancelled"),
             Self::TimedOut(after) if after.as_millis() < 100 => {

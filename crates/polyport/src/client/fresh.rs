@@ -10,7 +10,7 @@ use polyport_model::{ResourceParams, Ttl};
 use polyport_wire::Raw;
 use tokio::time::Instant;
 
-use super::List;
+use super::calls::List;
 
 /// Lists and resources that are kept at once; those that were kept first make room.
 const MAX_ENTRIES: usize = 256;

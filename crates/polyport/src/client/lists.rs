@@ -6,36 +6,12 @@ use polyport_wire::Raw;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
+use super::calls::List;
 use super::fresh::{self, Asked};
 use super::{Client, ClientError, unreadable};
 
 /// Pages of one list that are asked for; a server with more has no end.
 const MAX_PAGES: usize = 1_000;
-
-/// A list that a server offers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum List {
-    /// Its tools.
-    Tools,
-    /// Its prompts.
-    Prompts,
-    /// Its resources.
-    Resources,
-    /// Its templates of resources.
-    Templates,
-}
-
-impl List {
-    /// How it is asked for, and the member of a page that holds it.
-    fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Tools => ("tools/list", "tools"),
-            Self::Prompts => ("prompts/list", "prompts"),
-            Self::Resources => ("resources/list", "resources"),
-            Self::Templates => ("resources/templates/list", "resourceTemplates"),
-        }
-    }
-}
 
 impl Client {
     /// All entries of a list as they came, page by page, or as they are known while they are fresh.

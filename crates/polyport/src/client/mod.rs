@@ -23,6 +23,7 @@ mod error;
 mod fresh;
 mod link;
 mod lists;
+mod outputs;
 mod pool;
 mod receiver;
 mod relay;
@@ -46,14 +47,15 @@ use tokio::sync::Mutex;
 
 use crate::schema::mirrored;
 use answers::Answers;
+pub use calls::List;
 pub use changes::{Change, Changes, Heard, Wanted};
 pub use connect::Connect;
 use fresh::{Asked, Fresh};
+use outputs::Outputs;
 use receiver::Receiver;
 
 pub use error::ClientError;
 pub use link::{Health, Link, LinkError};
-pub use lists::List;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
@@ -76,6 +78,7 @@ pub struct Client {
     on_behalf: bool,
     task_only: TaskOnly,
     fresh: Arc<Fresh>,
+    outputs: Outputs,
     /// Messages travel with headers.
     has_headers: bool,
     server: Mutex<Serving>,
@@ -108,6 +111,7 @@ impl Client {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
         let tools = self.list(List::Tools).await?;
         self.task_only.note(&tools);
+        self.outputs.note(&tools);
         Ok(self.mirroring(tools))
     }
 
@@ -162,10 +166,11 @@ impl Client {
         self.list(List::Prompts).await
     }
 
-    /// Calls a tool; `arguments` is an object. A tool that failed is a result with `is_error`.
+    /// Calls a tool; `arguments` is an object. A tool that failed is a result with `is_error`. Where the tools have been
+    /// [listed](Self::tools), the result is held to the output schema of the tool.
     ///
     /// # Errors
-    /// [`ClientError`].
+    /// [`ClientError`]; [`ClientError::Misfit`] holds the result.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -177,7 +182,8 @@ impl Client {
             arguments: Some(arguments.clone()),
             ..CallToolParams::default()
         };
-        self.request::<CallTool>(&params).await
+        let result = self.request::<CallTool>(&params).await?;
+        self.check_output(name, result)
     }
 
     /// Reads a resource; what was read before is read again once it is no longer fresh.

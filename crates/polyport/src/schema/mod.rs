@@ -10,6 +10,7 @@ mod compile;
 mod effort;
 mod fast;
 mod keywords;
+pub(crate) mod lazy;
 mod message;
 pub(crate) mod mirrored;
 mod nearest;

@@ -1,27 +1,23 @@
 //! What a tool has promised of its structured value, and whether a value keeps it. Not what becomes of one that does not.
 
 use std::fmt::Write as _;
-use std::sync::OnceLock;
 
 use polyport_wire::Raw;
 use serde_json::Value;
 
-use crate::schema::{SchemaError, Validator};
+use crate::schema::lazy::Lazy;
 
 /// The output schema of a tool.
 pub(crate) struct Output {
     tool: String,
-    /// As text, which takes a fraction of the room of a validator; that is built when the first value is checked.
-    schema: Box<str>,
-    validator: OnceLock<Result<Validator, SchemaError>>,
+    schema: Lazy,
 }
 
 impl Output {
     pub(crate) fn new(tool: &str, schema: &Value) -> Self {
         Self {
             tool: tool.to_owned(),
-            schema: schema.to_string().into(),
-            validator: OnceLock::new(),
+            schema: Lazy::new(schema),
         }
     }
 
@@ -40,8 +36,8 @@ impl Output {
             return Ok(());
         }
         let validator = self
+            .schema
             .validator()
-            .as_ref()
             .map_err(|error| format!("the output schema of the tool {tool:?}: {error}"))?;
         match validator.check(structured.as_str()) {
             Ok(()) => Ok(()),
@@ -57,12 +53,5 @@ impl Output {
                 Err(cause)
             }
         }
-    }
-
-    fn validator(&self) -> &Result<Validator, SchemaError> {
-        self.validator.get_or_init(|| {
-            let schema = serde_json::from_str(&self.schema).unwrap_or_default();
-            Validator::new(&schema)
-        })
     }
 }

@@ -25,6 +25,7 @@ mod mirrored;
 mod output;
 mod parts;
 mod pool;
+mod promised;
 mod questions;
 mod relayed;
 #[cfg(feature = "http-client")]

@@ -115,7 +115,7 @@ fn written(log: &Path) -> String {
 
 const GREETED: &str = "start initialize notifications/initialized";
 
-// req: D-42, BR-022
+// req: D-42
 #[tokio::test]
 async fn d_42_a_known_server_is_started_once_and_not_asked() {
     for (like, first) in [
