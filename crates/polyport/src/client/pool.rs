@@ -35,19 +35,31 @@ pub enum PoolError {
     /// There is no server of that name.
     Unknown(String),
     /// There is none now.
-    Link(LinkError),
+    Link {
+        /// The name of the server.
+        name: String,
+        /// Why.
+        error: LinkError,
+    },
 }
 
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(name) => write!(f, "there is no server named {name:?}"),
-            Self::Link(error) => error.fmt(f),
+            Self::Link { name, error } => write!(f, "{name}: {error}"),
         }
     }
 }
 
-impl std::error::Error for PoolError {}
+impl std::error::Error for PoolError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unknown(_) => None,
+            Self::Link { error, .. } => Some(error),
+        }
+    }
+}
 
 impl Pool {
     /// A pool without servers.
@@ -86,7 +98,11 @@ impl Pool {
     pub async fn open(&self, name: &str) -> Result<Arc<Relay>, PoolError> {
         let link = self.link(name);
         let link = link.ok_or_else(|| PoolError::Unknown(name.to_owned()))?;
-        link.open().await.map_err(PoolError::Link)
+        let opened = link.open().await;
+        opened.map_err(|error| PoolError::Link {
+            name: name.to_owned(),
+            error,
+        })
     }
 
     /// The link to a server.

@@ -154,3 +154,32 @@ async fn a_thousand_servers_that_die_leave_nothing() {
     );
     assert_eq!(zombies(), 0);
 }
+
+// req: BR-212
+#[tokio::test]
+async fn br_212_two_hundred_connections_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    let legacy = Revisions::of(Era::Legacy);
+    for _ in 0..5 {
+        session(STEPS + 1, &pids, legacy).await.unwrap();
+    }
+    let before = descriptors();
+    for n in 0..200 {
+        let client = connect(STEPS + 1, &pids, legacy).await.unwrap();
+        client.tools().await.unwrap();
+        // Some are ended, and some are only let go.
+        if n % 2 == 0 {
+            client.close().await;
+        }
+    }
+    let rest = async {
+        let text = fs::read_to_string(&pids).unwrap();
+        assert_eq!(text.lines().count(), 205);
+        while descriptors() > before + 2 || zombies() > 0 || text.lines().any(is_there) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let gone = tokio::time::timeout(LONG, rest).await;
+    assert!(gone.is_ok(), "{before} became {}", descriptors());
+}

@@ -7,6 +7,8 @@ mod children;
 mod client;
 mod client_changes;
 mod conforms;
+#[cfg(feature = "http-client")]
+mod distrust;
 mod dying;
 #[cfg(feature = "http-client")]
 mod forgotten;

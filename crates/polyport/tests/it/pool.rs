@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use polyport::client::{Connect, Health, Link, LinkError, Pool, PoolError};
-use polyport::{Client, Command, Server};
+use polyport::{Client, ClientError, Command, Server};
 use tokio::time::{Instant, advance};
 
 fn server(name: &str) -> Server {
@@ -94,7 +94,7 @@ async fn one_that_is_down_changes_nothing_for_the_others() {
         pool.open("none").await,
         Err(PoolError::Unknown(_))
     ));
-    assert!(matches!(pool.open("bad").await, Err(PoolError::Link(_))));
+    assert!(matches!(pool.open("bad").await, Err(PoolError::Link { .. })));
     let good = pool.open("good").await.unwrap();
     assert_eq!(good.client().tools().await.unwrap().len(), 1);
     let health: Vec<_> = pool.health();
@@ -104,4 +104,44 @@ async fn one_that_is_down_changes_nothing_for_the_others() {
     pool.close().await;
     assert!(good.is_closed());
     assert!(pool.health().is_empty());
+}
+
+// req: BR-021
+#[tokio::test]
+async fn br_021_a_program_that_is_not_there_or_ends_at_once_is_said_soon_and_by_name() {
+    let pool = Pool::new();
+    pool.add("good", Connect::service(server("good").into_service()));
+    pool.add("missing", missing());
+    let ends = Command::new("sh").args(["-c", "echo 'no key is set' >&2; exit 3"]);
+    pool.add("ends", Connect::command(ends));
+    let begun = Instant::now();
+    let (missing, ends, good) =
+        tokio::join!(pool.open("missing"), pool.open("ends"), pool.open("good"));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let missing = missing.unwrap_err().to_string();
+    assert!(
+        missing.starts_with("missing: cannot start /nowhere/at/all: No such file"),
+        "{missing}"
+    );
+    let ends = ends.unwrap_err();
+    let text = ends.to_string();
+    assert!(
+        text.starts_with("ends: the server has ended (exit status: 3)"),
+        "{text}"
+    );
+    let PoolError::Link {
+        error: LinkError::Down { error, .. },
+        ..
+    } = ends
+    else {
+        panic!("{ends:?}");
+    };
+    assert!(
+        matches!(&*error, ClientError::Gone { said, .. } if said == &["no key is set"]),
+        "{error:?}"
+    );
+    assert_eq!(good.unwrap().client().tools().await.unwrap().len(), 1);
+    // Nor does anybody hang who asks again, at once or later.
+    assert!(pool.open("ends").await.is_err());
+    pool.close().await;
 }

@@ -120,3 +120,58 @@ fn is_zombie(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     stat.is_ok_and(|stat| stat.contains(") Z "))
 }
+
+/// Says what it holds open, as the system calls it.
+#[cfg(target_os = "linux")]
+const OPEN: &str = "for fd in /proc/self/fd/*; do readlink $fd; done; echo end; read line";
+
+// req: V-1102
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn v_1102_a_child_holds_nothing_that_we_have_open() {
+    // What somebody has left open for this program itself is not ours.
+    let left = opened();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let far = listener.accept().unwrap().0;
+    let file = std::fs::File::open("Cargo.toml").unwrap();
+    let (reads, writes) = std::io::pipe().unwrap();
+    // Whoever else held the pipes of an earlier child would keep it from hearing its end.
+    let (first, mut hears, first_input) = sh("echo up; read line; echo over");
+    let mut line = String::new();
+    hears.read_line(&mut line).await.unwrap();
+    let mut ours = opened();
+    ours.retain(|one| !left.contains(one));
+    assert!(ours.len() >= 9, "{ours:?}");
+    let (_child, mut output, _input) = sh(OPEN);
+    let mut theirs = Vec::new();
+    loop {
+        line.clear();
+        output.read_line(&mut line).await.unwrap();
+        match line.trim_end() {
+            "end" => break,
+            one => theirs.push(one.to_owned()),
+        }
+    }
+    let pipes = theirs.iter().filter(|one| one.starts_with("pipe:"));
+    assert!(pipes.count() >= 3, "{theirs:?}");
+    for one in &theirs {
+        assert!(!ours.contains(one), "{one} of {theirs:?}");
+    }
+    drop(first_input);
+    line.clear();
+    hears.read_line(&mut line).await.unwrap();
+    assert_eq!(line, "over\n");
+    first.end_within(GRACE).await.unwrap();
+    drop((listener, near, far, file, reads, writes));
+}
+
+/// What is open in this program, as the system calls it.
+#[cfg(target_os = "linux")]
+fn opened() -> Vec<String> {
+    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    links
+        .filter_map(|link| std::fs::read_link(link.path()).ok())
+        .map(|target| target.to_string_lossy().into_owned())
+        .collect()
+}
