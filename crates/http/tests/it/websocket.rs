@@ -244,22 +244,11 @@ async fn one_message_is_one_message_in_every_revision() {
 
 // req: S-SOCKET
 #[tokio::test]
-async fn what_closes_a_connection_and_with_which_code() {
+async fn frames_that_break_the_rules_are_told_by_a_code() {
     let mut limits = Limits::default();
     limits.message_bytes = 1_000;
     let (address, stopper, serving) =
         serve_endpoint(endpoint_with(Puppet::default(), limits)).await;
-    let rows = [
-        (Message::binary(&b"{}"[..]), 1003),
-        (Message::text("x".repeat(2_000)), 1009),
-        (Message::Close(None), 1005),
-    ];
-    for (message, want) in rows {
-        let mut socket = dial(address, "/ws").await;
-        let shown = format!("{message:?}");
-        socket.send(message).await.unwrap();
-        assert_eq!(hear(&mut socket).await, Err(want), "{shown:.60}");
-    }
     // Frames as they are on the wire; the first byte says what it is, 0x80 of the second that it is masked (with zeros here).
     let masked = |first: u8, bytes: &[u8]| {
         let length = u8::try_from(bytes.len()).unwrap();
@@ -320,6 +309,28 @@ async fn what_closes_a_connection_and_with_which_code() {
             }
             assert_eq!(heard, Err(*want), "{what}");
         }
+    }
+    stopper.stop();
+    serving.await.unwrap();
+}
+
+// req: S-SOCKET
+#[tokio::test]
+async fn what_closes_a_connection_and_with_which_code() {
+    let mut limits = Limits::default();
+    limits.message_bytes = 1_000;
+    let (address, stopper, serving) =
+        serve_endpoint(endpoint_with(Puppet::default(), limits)).await;
+    let rows = [
+        (Message::binary(&b"{}"[..]), 1003),
+        (Message::text("x".repeat(2_000)), 1009),
+        (Message::Close(None), 1005),
+    ];
+    for (message, want) in rows {
+        let mut socket = dial(address, "/ws").await;
+        let shown = format!("{message:?}");
+        socket.send(message).await.unwrap();
+        assert_eq!(hear(&mut socket).await, Err(want), "{shown:.60}");
     }
     // The end of the server.
     let mut socket = dial(address, "/ws").await;
