@@ -179,6 +179,26 @@ impl Config {
     }
 }
 
+/// The servers of a file that are switched on.
+///
+/// # Errors
+/// It cannot be read, or something is wrong with one of them.
+pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
+    let project = std::env::current_dir().unwrap_or_default();
+    let servers = if file.file_name().is_some_and(|name| name == own::NAME) {
+        Own::read(file).map(|own| own.servers)
+    } else {
+        Servers::read(file, &project)
+    };
+    let servers = servers.map_err(|fault| wrong(&fault))?;
+    let found = servers.names().map(|name| in_file(file, name));
+    let found: Vec<Found> = found.collect::<Result<_, _>>()?;
+    Ok(found
+        .into_iter()
+        .filter(|found| found.entry.enabled)
+        .collect())
+}
+
 /// The server of this name in this file.
 ///
 /// # Errors

@@ -16,12 +16,14 @@ mod globals;
 mod jq;
 mod log;
 mod logs;
+mod naming;
 mod pager;
 mod paint;
 mod printing;
 mod program;
 mod progress;
 mod reach;
+mod reaching;
 mod remote;
 mod render;
 mod runtime;
@@ -87,6 +89,27 @@ enum Verb {
     Uninstall(commands::install::Uninstall),
 }
 
+/// The command line, of which help shows what fits on a screen: the manual has the rest.
+pub(crate) fn program() -> clap::Command {
+    Cli::command().mut_subcommand("serve", |serve| {
+        let rare = [
+            "cwd",
+            "inherit_env",
+            "expand",
+            "env_file",
+            "messages_path",
+            "sessions",
+            "seal_keys",
+            "log_params",
+        ];
+        let mut serve = serve;
+        for name in rare {
+            serve = serve.mut_arg(name, |option| option.hide(true));
+        }
+        serve
+    })
+}
+
 fn main() -> ExitCode {
     // Before the words are read: that may fail, too.
     if usage::wants_document(std::env::args_os()) {
@@ -94,7 +117,7 @@ fn main() -> ExitCode {
     }
     let color = Color::of(std::env::args_os());
     paint::choose(color);
-    let parsed = Cli::command().color(color.choice()).try_get_matches();
+    let parsed = program().color(color.choice()).try_get_matches();
     let cli = match parsed.and_then(|words| Cli::from_arg_matches(&words)) {
         Ok(cli) => cli,
         Err(error) => return usage::report(error),

@@ -1,7 +1,7 @@
-//! What may stand for a server on the command line, and the way to it. The words themselves are read in `polyport_config::Word`.
+//! A server that the command line names for a verb, and the way to it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,16 +9,14 @@ use polyport::client::Connect;
 use polyport::model::CODE_RESOURCE_NOT_FOUND;
 use polyport::serde::de::DeserializeOwned;
 use polyport::{Client, ClientError, Code, Command, Raw};
-use polyport_config::{Entry, Expanded, Found, HOSTS, Host, Way, Word, nearest};
+use polyport_config::{Host, Word};
 
 use crate::answers::Answers;
-use crate::configured::{self, Config, wrong};
 use crate::failure::Failure;
 use crate::reach::{Aimed, Manner, Reached, Speak};
-use crate::remote::Remote;
-use crate::target::Target;
+use crate::reaching::Reaching;
 use crate::typed::Typed;
-use crate::{sampling, secrets, ui, values};
+use crate::{sampling, values};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -29,20 +27,8 @@ pub(crate) struct Words {
     /// The command of a server; a second -- ends it
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// One variable of the command's environment
-    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = values::variable)]
-    env: Vec<(String, String)>,
-    /// Where the command works
-    #[arg(long, value_name = "FOLDER")]
-    cwd: Option<PathBuf>,
-    /// Give the command all of this environment, secrets included
-    #[arg(long)]
-    inherit_env: bool,
-    /// Sent with each request to a URL (repeatable)
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = values::header)]
-    headers: Vec<(String, String)>,
     #[command(flatten)]
-    config: Config,
+    reaching: Reaching,
     /// Which era is spoken; without it that is found out
     #[arg(
         long,
@@ -109,7 +95,7 @@ impl Words {
                     "name demo, a folder, or a command: polyport {verb} -- npx -y some-server"
                 ))
             })?;
-            let reached = self.reach(&word, verb);
+            let reached = self.reaching.reach(OsStr::new(&word), verb);
             is_configured = matches!(
                 Word::read(OsStr::new(&word)),
                 Ok(Word::Name(_) | Word::File { .. } | Word::Host { .. })
@@ -124,7 +110,7 @@ impl Words {
             let [program, arguments @ ..] = command else {
                 return Err(Failure::usage("the command after -- is empty"));
             };
-            let start = self.told(Command::new(program).args(arguments));
+            let start = self.reaching.told(Command::new(program).args(arguments));
             let start = start.map(Reached::Command);
             if let Some(word) = words.next() {
                 let shown = polyport_config::mask::text(&word);
@@ -151,7 +137,7 @@ impl Words {
             (start, shown, rest)
         };
         let reached = reached.and_then(|reached| {
-            self.check_options(&reached, is_configured)?;
+            self.reaching.check_options([&reached], is_configured)?;
             Ok(reached)
         });
         let manner = Manner {
@@ -170,117 +156,6 @@ impl Words {
         Ok((aimed, manner))
     }
 
-    /// Options that would do nothing are a mistake: somebody believes that they did.
-    fn check_options(&self, reached: &Reached, is_configured: bool) -> Result<(), Failure> {
-        let of_command = [
-            ("-e", !self.env.is_empty()),
-            ("--cwd", self.cwd.is_some()),
-            ("--inherit-env", self.inherit_env),
-            ("--env-file", self.config.has_variables() && !is_configured),
-        ];
-        let beside = match reached {
-            Reached::Command(_) if self.headers.is_empty() => return Ok(()),
-            Reached::Command(_) => return Err(misplaced("--header", "a command", "a URL")),
-            Reached::Remote(_) => "a URL",
-            Reached::Inside(_) if self.headers.is_empty() => "what Polyport serves itself",
-            Reached::Inside(_) => {
-                return Err(misplaced(
-                    "--header",
-                    "what Polyport serves itself",
-                    "a URL",
-                ));
-            }
-        };
-        match of_command.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(misplaced(option, beside, "a command")),
-            None => Ok(()),
-        }
-    }
-
-    /// What a word means.
-    fn reach(&self, word: &str, verb: &str) -> Result<Reached, Failure> {
-        match read(OsStr::new(word))? {
-            Word::Demo => {
-                if Path::new("demo").is_dir() {
-                    ui::note(
-                        "note: demo is the built-in server; for the folder of that name say ./demo\n",
-                    );
-                }
-                Ok(Reached::Inside(Target::Demo))
-            }
-            Word::Url(url) => Ok(Reached::Remote(self.remote(url, Vec::new()))),
-            Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?, verb),
-            Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?, verb),
-            Word::Folder(path) => Target::folder_at(path.as_os_str()).map(Reached::Inside),
-            Word::Kind { kind, word } if !Path::new(&word).is_dir() => {
-                let hosts = HOSTS.iter().map(|host| host.id);
-                let hint = match (nearest(&kind, hosts), word.split_once(':')) {
-                    (Some(host), Some((_, name))) => format!("did you mean {host}:{name}?"),
-                    _ => format!(
-                        "name demo, a folder, a URL, FILE.json:NAME, or a command: polyport {verb} -- npx -y some-server"
-                    ),
-                };
-                let why = format!("{kind}: is no kind of server that is known");
-                Err(Failure::usage(why).hint(hint))
-            }
-            Word::Kind { word, .. } => Target::folder_at(OsStr::new(&word)).map(Reached::Inside),
-            Word::Name(name) => {
-                if Path::new(&name).exists() && self.config.file().is_none() {
-                    let target = Target::folder_at(OsStr::new(&name))?;
-                    if let Some(file) = self.config.knows(&name) {
-                        let file = ui::path(&file);
-                        ui::note(&format!(
-                            "note: {name} is the folder; for the server of that name say {file}:{name}\n"
-                        ));
-                    }
-                    return Ok(Reached::Inside(target));
-                }
-                self.configured(&self.config.named(&name, verb)?, verb)
-            }
-        }
-    }
-
-    /// The server that a configuration names.
-    fn configured(&self, found: &Found, verb: &str) -> Result<Reached, Failure> {
-        // The doctor has checks for these.
-        if verb != "doctor" {
-            configured::tell_doubts(found);
-        }
-        let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
-        let pairs = |pairs: Vec<(String, Expanded)>| {
-            let plain = pairs.into_iter().map(|(name, value)| {
-                if value.shown != value.text {
-                    secrets::keep(&value.text);
-                }
-                (name, value.text)
-            });
-            plain.collect::<Vec<_>>()
-        };
-        match entry.way {
-            Way::Command(start) => {
-                let mut command = Command::new(&start.program.text);
-                command = command.args(start.args.iter().map(|argument| &argument.text));
-                for (name, value) in pairs(start.env) {
-                    command = command.env(name, value);
-                }
-                if let Some(folder) = start.cwd {
-                    command = command.folder(folder.text);
-                }
-                self.told(command).map(Reached::Command)
-            }
-            Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
-                Word::Url(url) => Ok(Reached::Remote(self.remote(url, pairs(remote.headers)))),
-                _ => Err(Failure::usage(format!(
-                    "{}:{}: {}.url is no address",
-                    found.file.display(),
-                    found.entry.line,
-                    found.entry.name
-                ))
-                .hint("write it as in https://mcp.example.com/mcp")),
-            },
-        }
-    }
-
     /// The host that the first word names, and the server of it.
     pub(crate) fn of_host(&self) -> Option<(&'static Host, String)> {
         match Word::read(OsStr::new(self.words.first()?)) {
@@ -288,94 +163,13 @@ impl Words {
             _ => None,
         }
     }
-
-    /// A command with what the command line says of it.
-    ///
-    /// # Errors
-    /// A file of variables cannot be read.
-    fn told(&self, mut command: Command) -> Result<Command, Failure> {
-        for (name, value) in self.config.variables().map_err(|fault| wrong(&fault))? {
-            let is_given = command.variables().iter().any(|(known, _)| *known == *name);
-            if !is_given {
-                command = command.env(name, value);
-            }
-        }
-        for (name, value) in &self.env {
-            command = command.env(name, value);
-        }
-        for (name, value) in command.variables() {
-            if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
-                secrets::variable(name, value);
-            }
-        }
-        if self.inherit_env {
-            for (name, value) in std::env::vars_os() {
-                if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
-                    secrets::variable(name, value);
-                }
-            }
-        }
-        if ui::verbose() > 0 && !ui::is_document() {
-            command = command.heard_by(|line| {
-                ui::clear_status();
-                ui::line(&format!("server| {}", secrets::hidden(line)));
-            });
-        }
-        if let Some(folder) = &self.cwd {
-            command = command.folder(folder);
-        }
-        if self.inherit_env {
-            command = command.inherit_environment();
-        }
-        Ok(command)
-    }
-
-    /// An address with what the command line says of it.
-    fn remote(&self, url: String, mut headers: Vec<(String, String)>) -> Remote {
-        for (name, value) in &self.headers {
-            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-            headers.push((name.clone(), value.clone()));
-        }
-        for (name, value) in &headers {
-            secrets::header(name, value);
-        }
-        Remote { url, headers }
-    }
-}
-
-/// An option that does nothing for what it stands beside.
-pub(crate) fn misplaced(option: &str, beside: &str, place: &str) -> Failure {
-    Failure::usage(format!("{option} does nothing for {beside}"))
-        .hint(format!("it is for {place}; leave it out"))
-}
-
-/// Reads a word.
-///
-/// # Errors
-/// It cannot be meant.
-pub(crate) fn read(word: &OsStr) -> Result<Word, Failure> {
-    Word::read(word).map_err(|misfit| Failure::usage(misfit.why).hint(misfit.hint))
 }
 
 impl Words {
     /// The options that a line needs that reaches the same server, and the words that name it (none yet). Variables may be secrets:
     /// they are taken from the shell.
     fn typed(&self) -> Typed {
-        let mut options = Vec::new();
-        for (name, _) in &self.env {
-            options.push("-e".to_owned());
-            options.push(format!("{name}=\"${name}\""));
-        }
-        if let Some(folder) = &self.cwd {
-            options.extend(["--cwd".to_owned(), ui::path(folder)]);
-        }
-        if self.inherit_env {
-            options.push("--inherit-env".to_owned());
-        }
-        for (name, _) in &self.headers {
-            options.extend(["--header".to_owned(), format!("'{name}: …'")]);
-        }
-        options.extend(self.config.typed());
+        let mut options = self.reaching.typed();
         match self.era {
             Some(Speak::Modern) => options.extend(["--era", "modern"].map(str::to_owned)),
             Some(Speak::Legacy) => options.extend(["--era", "legacy"].map(str::to_owned)),

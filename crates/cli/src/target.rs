@@ -30,7 +30,7 @@ impl Target {
     /// It is nothing that can be served.
     pub(crate) fn parse(word: &OsStr) -> Result<Self, Failure> {
         let shown = ui::path(Path::new(word));
-        let only = "this version serves folders, and demo, the built-in server";
+        let only = "name a folder, or demo for the built-in server";
         match Word::read(word) {
             Ok(Word::Demo) => Ok(Self::Demo),
             Ok(Word::Folder(_) | Word::Name(_)) => Self::folder_at(word),

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::failure::Failure;
-use crate::{Cli, ui};
+use crate::{program, ui};
 
 /// Shown below the help of every verb that has no better ones.
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -79,7 +78,7 @@ fn say(error: &Error) {
 
 /// A line that works, of the verb that these words name: the first that its help shows.
 fn example(words: impl Iterator<Item = String>) -> String {
-    let mut verb = Cli::command();
+    let mut verb = program();
     for word in words.take_while(|word| word != "--") {
         match verb.find_subcommand(&word) {
             Some(found) if !found.is_hide_set() => verb = found.clone(),

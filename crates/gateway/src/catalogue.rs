@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use polyport_wire::{Raw, splice, write};
 
+use crate::addresses;
 use crate::names::{self, Prefix};
 
 /// One of the four lists.
@@ -43,10 +44,14 @@ pub(crate) struct Merged {
     pub(crate) entries: Vec<Raw>,
     /// By the name that is shown.
     routes: HashMap<String, Route>,
+    /// Those that are shown under other names than their own.
+    renamed: HashMap<Route, String>,
+    /// Of tools: whose the pages are that hosts show for them, by the addresses that are shown.
+    pages: HashMap<String, Route>,
 }
 
 /// Whose something is, and what it is called there.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Route {
     pub(crate) server: usize,
     pub(crate) name: String,
@@ -71,19 +76,26 @@ impl Merged {
             Kind::Resources | Kind::Templates => shown_uris(servers, &borrowed),
         };
         let mut merged = Self::default();
+        let pages = kind == Kind::Tools;
         for (((server, name), entry), shown) in things.into_iter().zip(texts).zip(shown) {
             let Some(shown) = shown else {
                 let server = servers[server];
                 tracing::warn!(server, name, "the name is taken: it is left out");
                 continue;
             };
-            let entry = if shown == name {
+            let route = Route { server, name };
+            let paged = pages
+                .then(|| merged.paged(servers, server, entry))
+                .flatten();
+            let entry = paged.as_ref().unwrap_or(entry);
+            let entry = if shown == route.name {
                 entry.clone()
             } else {
+                merged.renamed.insert(route.clone(), shown.clone());
                 renamed(kind, entry, &shown)
             };
             merged.entries.push(entry);
-            merged.routes.insert(shown, Route { server, name });
+            merged.routes.insert(shown, route);
         }
         merged
     }
@@ -91,6 +103,48 @@ impl Merged {
     /// Whose it is that is shown under this name.
     pub(crate) fn route(&self, shown: &str) -> Option<&Route> {
         self.routes.get(shown)
+    }
+
+    /// Notes whose a tool's page is. Some: the tool with another address of it, since a server before has a page at the same.
+    fn paged(&mut self, servers: &[&str], server: usize, tool: &Raw) -> Option<Raw> {
+        if !tool.as_str().contains("resourceUri") {
+            return None;
+        }
+        let (at, name) = addresses::page(tool.as_str())?;
+        let is_free = |route: Option<&Route>| route.is_none_or(|route| route.server == server);
+        let route = Route { server, name };
+        if is_free(self.pages.get(&route.name)) {
+            self.pages.insert(route.name.clone(), route);
+            return None;
+        }
+        let shown = names::prefixed_uri(servers[server], &route.name);
+        let mut text = Vec::new();
+        write::string(&mut text, &shown);
+        let mut out = Vec::new();
+        splice::replace(tool.as_bytes(), &[(at, &text)], &mut out);
+        self.pages.insert(shown, route);
+        Some(Raw::trusted(out))
+    }
+
+    /// Whose page of a tool that is.
+    pub(crate) fn page(&self, shown: &str) -> Option<Route> {
+        self.pages.get(shown).cloned()
+    }
+
+    /// The name under which something of a server is shown, where that is not its own.
+    pub(crate) fn renamed(&self, server: usize, name: &str) -> Option<&str> {
+        if self.renamed.is_empty() {
+            return None;
+        }
+        let name = name.to_owned();
+        self.renamed
+            .get(&Route { server, name })
+            .map(String::as_str)
+    }
+
+    /// Are all of a server shown under their own names?
+    pub(crate) fn is_plain(&self, server: usize) -> bool {
+        self.renamed.keys().all(|route| route.server != server)
     }
 
     /// All of them, with the names that are shown.

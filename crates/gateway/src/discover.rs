@@ -1,15 +1,13 @@
 //! What a gateway says of itself: what its servers offer together, and how each of them is to be used.
 
-use polyport::{Outcome, Raw};
-use polyport_model::{
-    EXTENSION_TASKS, ListCapability, Object, ResourcesCapability, ServerCapabilities,
-};
+use polyport::{Context, Outcome, Raw};
+use polyport_model::{ListCapability, Object, ResourcesCapability, ServerCapabilities};
 use serde_json::json;
 
 use crate::peer::Peer;
 
 /// The answer to `server/discover`. Servers that are not there yet are not waited for long: their lists change when they come.
-pub(crate) async fn discover(peer: &Peer) -> Outcome {
+pub(crate) async fn discover(peer: &Peer, context: &Context) -> Outcome {
     let relays = peer.ready().await;
     let mut all = ServerCapabilities::default();
     let mut instructions = Vec::new();
@@ -20,7 +18,7 @@ pub(crate) async fn discover(peer: &Peer) -> Outcome {
             continue;
         };
         let opened = relay.client().opened();
-        add(&mut all, &opened.capabilities);
+        add(&mut all, &relay.offers(context));
         if let Some(text) = &opened.instructions {
             instructions.push(format!("# {name}\n{text}"));
         }
@@ -51,7 +49,7 @@ pub(crate) async fn discover(peer: &Peer) -> Outcome {
     Outcome::Complete(Raw::trusted(result.to_string()))
 }
 
-/// What one server offers beside the others. Tasks name no server, so that they are not offered by several.
+/// What one server offers beside the others.
 fn add(all: &mut ServerCapabilities, one: &ServerCapabilities) {
     all.tools = all.tools.take().or_else(|| one.tools.clone());
     all.prompts = all.prompts.take().or_else(|| one.prompts.clone());
@@ -65,10 +63,16 @@ fn add(all: &mut ServerCapabilities, one: &ServerCapabilities) {
             ours.subscribe = Some(true);
         }
     }
+    if let Some(tasks) = &one.tasks {
+        let ours = all.tasks.get_or_insert_default();
+        ours.list = ours.list.take().or_else(|| tasks.list.clone());
+        ours.cancel = ours.cancel.take().or_else(|| tasks.cancel.clone());
+        ours.requests = ours.requests.take().or_else(|| tasks.requests.clone());
+    }
     let beside = |all: &mut Option<Object>, one: &Option<Object>| {
         for (name, value) in one.iter().flat_map(Object::iter) {
             let all = all.get_or_insert_default();
-            if name != EXTENSION_TASKS && !all.contains(name) {
+            if !all.contains(name) {
                 all.insert(name, value.clone());
             }
         }

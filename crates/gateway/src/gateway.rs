@@ -10,11 +10,11 @@ use polyport_wire::{Limits, Params, splice, write};
 use serde_json::json;
 
 use crate::catalogue::Kind;
-use crate::names::Prefix;
+use crate::names::{self, Prefix};
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::upstream::{Shared, Upstream};
-use crate::{discover, lists};
+use crate::{discover, lists, tasks};
 
 /// Many servers as one. One alone is passed through as it is, with its own names and in its own words.
 pub struct Gateway {
@@ -25,14 +25,10 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway to these servers. Two of one name get different ones: the second `name-2`, and so on.
     pub fn new(upstreams: impl IntoIterator<Item = Upstream>) -> Self {
-        let mut named: Vec<Upstream> = Vec::new();
-        for mut upstream in upstreams {
-            let (name, mut n) = (upstream.name.clone(), 1);
-            while named.iter().any(|other| other.name == upstream.name) {
-                n += 1;
-                upstream.name = format!("{name}-{n}");
-            }
-            named.push(upstream);
+        let mut named: Vec<Upstream> = upstreams.into_iter().collect();
+        let names = names::distinct(named.iter().map(|upstream| upstream.name.clone()));
+        for (upstream, name) in named.iter_mut().zip(names) {
+            upstream.name = name;
         }
         Self {
             shared: Arc::new(Shared {
@@ -69,7 +65,7 @@ impl Handler for Gateway {
         }
         let params = call.params.clone();
         match call.method {
-            "server/discover" => discover::discover(&peer).await,
+            "server/discover" => discover::discover(&peer, &call.context).await,
             "tools/list" => lists::page(&peer, Kind::Tools, &params).await,
             "prompts/list" => lists::page(&peer, Kind::Prompts, &params).await,
             "resources/list" => lists::page(&peer, Kind::Resources, &params).await,
@@ -81,6 +77,8 @@ impl Handler for Gateway {
             "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
             "subscriptions/listen" => listen(&peer, &params).await,
             "completion/complete" => complete(&peer, call).await,
+            "tasks/list" => tasks::list(&peer, call).await,
+            method if method.starts_with("tasks/") => tasks::about(&peer, call).await,
             method => Outcome::Failed(RpcError::method_not_found(method)),
         }
     }
@@ -134,7 +132,7 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
     {
         return Outcome::Failed(error);
     }
-    pass(peer, route.server, call).await
+    peer.pass(route.server, call).await
 }
 
 /// A request about a resource.
@@ -149,7 +147,7 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
         {
             return Outcome::Failed(error);
         }
-        return pass(peer, route.server, call).await;
+        return peer.pass(route.server, call).await;
     }
     // No list names it, as it is with resources that come of nothing but a call: the first server that knows it has it.
     let mut missing = RpcError::resource_not_found(&uri);
@@ -159,7 +157,7 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
             params: call.params.clone(),
             context: call.context.clone(),
         };
-        match pass(peer, server, again).await {
+        match peer.pass(server, again).await {
             Outcome::Failed(error) if error.code == Code::ResourceMissing => missing = error,
             other => return other,
         }
@@ -245,14 +243,7 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
             return Outcome::Failed(error);
         }
     }
-    pass(peer, route.server, call).await
-}
-
-async fn pass(peer: &Peer, server: usize, call: Call) -> Outcome {
-    match peer.relay(server).await {
-        Ok(relay) => relay.call(call).await,
-        Err(error) => Outcome::Failed(error),
-    }
+    peer.pass(route.server, call).await
 }
 
 /// Says another name in the parameters of a call; everything else stays as it came.

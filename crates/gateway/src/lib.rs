@@ -25,14 +25,20 @@
 //! - `peer`: what one client has of the servers: a connection to each, and the lists.
 //! - [`names`]: under which names clients see what the servers offer.
 //! - `catalogue`: the lists of all servers as one.
+//! - `fetched`: a list as it was when it was fetched.
+//! - `addresses`: resources in what servers answer, as clients see them.
+//! - `tasks`: whose a task is.
 
+mod addresses;
 mod catalogue;
 mod discover;
+mod fetched;
 mod gateway;
 mod lists;
 pub mod names;
 mod peer;
 mod peers;
+mod tasks;
 mod upstream;
 
 pub use gateway::Gateway;

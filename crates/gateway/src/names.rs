@@ -1,11 +1,14 @@
 //! Under which names clients see what several servers offer, and the way back. Not whose they are: see `catalogue`.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// The longest name of a tool that hosts take.
 pub const LONGEST: usize = 64;
 /// Between the name of a server and that of what it offers.
 const BETWEEN: &str = "__";
+/// The scheme of pages that hosts show for tools.
+const PAGE: &str = "ui://";
 /// Of the name of a server, so much stands before a name that must be shortened.
 const SERVER: usize = 20;
 
@@ -114,15 +117,50 @@ fn hash(text: &str) -> String {
 }
 
 /// A resource's address with the name of its server before it: what [`unprefixed`] takes off again.
+/// A page of a tool keeps its scheme, by which hosts know it: `ui://SERVER+HOST/…`.
 pub fn prefixed_uri(server: &str, uri: &str) -> String {
-    format!("{}+{uri}", plain(server))
+    match uri.strip_prefix(PAGE) {
+        Some(rest) => format!("{PAGE}{}+{rest}", scheme(server)),
+        None => format!("{}+{uri}", scheme(server)),
+    }
+}
+
+/// A server's name as a scheme may begin (RFC 3986, 3.1).
+fn scheme(server: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let rest = server.chars().map(|c| if fits(c) { c } else { '-' });
+    let rest: String = rest.collect::<String>().to_ascii_lowercase();
+    match rest.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() => rest,
+        _ => format!("s{rest}"),
+    }
+}
+
+/// The names of servers, each made its own: so that no two are the same as part of a name or of an address.
+pub(crate) fn distinct(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        let (mut own, mut n) = (name.clone(), 1);
+        let meets =
+            |own: &str, other: &String| plain(other) == plain(own) || scheme(other) == scheme(own);
+        while distinct.iter().any(|other| meets(&own, other)) {
+            n += 1;
+            own = format!("{name}-{n}");
+        }
+        distinct.push(own);
+    }
+    distinct
 }
 
 /// The server and the address that it knows, of an address that [`prefixed_uri`] made.
-pub fn unprefixed<'a>(servers: &[&str], uri: &'a str) -> Option<(usize, &'a str)> {
-    let (before, after) = uri.split_once('+')?;
-    let server = servers.iter().position(|server| plain(server) == before)?;
-    after.contains(':').then_some((server, after))
+pub fn unprefixed<'a>(servers: &[&str], uri: &'a str) -> Option<(usize, Cow<'a, str>)> {
+    let page = uri.strip_prefix(PAGE);
+    let (before, after) = page.unwrap_or(uri).split_once('+')?;
+    let server = servers.iter().position(|server| scheme(server) == before)?;
+    if page.is_some() {
+        return Some((server, format!("{PAGE}{after}").into()));
+    }
+    after.contains(':').then_some((server, after.into()))
 }
 
 #[cfg(test)]
@@ -194,11 +232,17 @@ mod tests {
     #[test]
     fn addresses_go_there_and_back() {
         for (server, name) in SERVERS.iter().enumerate() {
-            for uri in ["file:///a+b", "x:y", "git+ssh://h/r"] {
+            for uri in ["file:///a+b", "x:y", "git+ssh://h/r", "ui://a/b+c"] {
                 let shown = prefixed_uri(name, uri);
-                assert_eq!(unprefixed(&SERVERS, &shown), Some((server, uri)));
+                assert_eq!(unprefixed(&SERVERS, &shown), Some((server, uri.into())));
+                assert_eq!(uri.starts_with("ui://"), shown.starts_with("ui://"));
             }
         }
+        let shown = SERVERS.map(|name| prefixed_uri(name, "x:y"));
+        assert_eq!(shown, ["github+x:y", "files+x:y", "my-server+x:y"]);
+        assert_eq!(prefixed_uri("7_of", "x:y"), "s7-of+x:y");
+        let names = ["a_b", "a-b", "A-B", "a b", "b"].map(str::to_owned);
+        assert_eq!(distinct(names), ["a_b", "a-b-2", "A-B-3", "a b-4", "b"]);
         assert_eq!(unprefixed(&SERVERS, "git+ssh://h/r"), None);
         assert_eq!(unprefixed(&SERVERS, "file:///github+x"), None);
     }

@@ -1,17 +1,22 @@
 //! What one client has of the servers behind the gateway: a connection to each, their lists as one, and what it hears of them.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use polyport::client::{Link, LinkError, List, Relay};
+use polyport::client::{Link, LinkError, Relay, Shown};
 use polyport::uri_template::UriTemplate;
-use polyport::{Bus, ClientFacts, Code, Handler as _, Raw, RpcError, Watcher};
+use polyport::{
+    Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError, Watcher,
+};
+use polyport_model::EXTENSION_TASKS;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::catalogue::{Kind, Merged, Route};
-use crate::names;
+use crate::fetched::{Fetched, Kept, Part, changes, part};
+use crate::tasks::Tasks;
 use crate::upstream::Shared;
+use crate::{addresses, names};
 
 /// How long a client that comes waits for the servers. Those that need longer are told of when they are there.
 const READY: Duration = Duration::from_secs(3);
@@ -24,51 +29,35 @@ pub(crate) struct Peer {
     links: Arc<[Link]>,
     /// The lists, by their kinds.
     kept: [Kept; 4],
+    pub(crate) tasks: Tasks,
     used: Mutex<Instant>,
     watching: Mutex<Vec<AbortHandle>>,
-}
-
-#[derive(Default)]
-struct Kept {
-    fetched: RwLock<Option<Arc<Fetched>>>,
-    /// Held by whoever fetches.
-    turn: tokio::sync::Mutex<()>,
-}
-
-/// A list as it was when it was fetched.
-#[derive(Debug, Default)]
-pub(crate) struct Fetched {
-    pub(crate) merged: Merged,
-    /// Servers whose list is missing, or an older one.
-    pub(crate) missing: Vec<String>,
-    parts: Vec<Part>,
-}
-
-/// The list of one server.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    entries: Arc<[Raw]>,
-    /// Of which connection, and after how many changes; none: it could not be had.
-    of: Option<(u64, u64)>,
-    /// The server says when it changes.
-    is_told: bool,
 }
 
 impl Peer {
     /// Connects a client with all servers.
     pub(crate) fn begin(shared: &Arc<Shared>, bus: Bus, client: &ClientFacts) -> Arc<Self> {
-        let link = |upstream: &crate::Upstream| {
-            let connect = upstream.connect.clone().on_behalf_of(client.clone());
-            Link::on_bus(connect, bus.clone())
-        };
-        let links: Arc<[Link]> = shared.upstreams.iter().map(link).collect();
-        let peer = Arc::new(Self {
-            shared: shared.clone(),
-            bus,
-            links,
-            kept: Default::default(),
-            used: Mutex::new(Instant::now()),
-            watching: Mutex::default(),
+        let peer = Arc::new_cyclic(|peer: &Weak<Self>| {
+            let link = |(server, upstream): (usize, &crate::Upstream)| {
+                let connect = upstream.connect.clone().on_behalf_of(client.clone());
+                let peer = peer.clone();
+                let shown: Shown = Arc::new(move |uri| {
+                    let shown = peer.upgrade().and_then(|peer| peer.shown(server, uri));
+                    shown.unwrap_or_else(|| uri.to_owned())
+                });
+                // One alone is seen as it is.
+                let shown = Some(shown).filter(|_| shared.upstreams.len() > 1);
+                Link::on_bus(connect, bus.clone(), shown)
+            };
+            Self {
+                shared: shared.clone(),
+                links: shared.upstreams.iter().enumerate().map(link).collect(),
+                bus,
+                kept: Default::default(),
+                tasks: Tasks::default(),
+                used: Mutex::new(Instant::now()),
+                watching: Mutex::default(),
+            }
         });
         peer.bus.set_watcher(Arc::new(Watch(Arc::downgrade(&peer))));
         let watching = (0..peer.links.len()).map(|server| {
@@ -221,8 +210,12 @@ impl Peer {
         }
         let names = self.names();
         if let Some((server, uri)) = names::unprefixed(&names, uri) {
-            let name = uri.to_owned();
+            let name = uri.into_owned();
             return Some(Route { server, name });
+        }
+        let tools = self.kept[Kind::Tools as usize].now();
+        if let Some(route) = tools.and_then(|fetched| fetched.merged.page(uri)) {
+            return Some(route);
         }
         let templates = self.list(Kind::Templates).await;
         let mut fitting: Vec<_> = templates
@@ -240,6 +233,44 @@ impl Peer {
             server: route.server,
             name: uri.to_owned(),
         })
+    }
+
+    /// Asks a server, and says its resources as they are seen here.
+    pub(crate) async fn pass(&self, server: usize, call: Call) -> Outcome {
+        let relay = match self.relay(server).await {
+            Ok(relay) => relay,
+            Err(error) => return Outcome::Failed(error),
+        };
+        let outcome = relay.call(call).await;
+        self.tasks.made(&outcome, server);
+        let listed = self.kept[Kind::Resources as usize].now();
+        let is_plain = listed.is_none_or(|fetched| fetched.merged.is_plain(server));
+        match outcome {
+            Outcome::Complete(result) if !is_plain => {
+                Outcome::Complete(addresses::shown(result, |uri| self.shown(server, uri)))
+            }
+            other => other,
+        }
+    }
+
+    /// Servers with which this call shares tasks, as far as they are there soon.
+    pub(crate) async fn with_tasks(&self, context: &Context) -> Vec<usize> {
+        let relays = self.ready().await.into_iter().enumerate();
+        let has_tasks = |relay: Arc<Relay>| {
+            let offers = relay.offers(context);
+            let extensions = offers.extensions.as_ref();
+            offers.tasks.is_some()
+                || extensions.is_some_and(|extensions| extensions.contains(EXTENSION_TASKS))
+        };
+        relays
+            .filter_map(|(server, relay)| has_tasks(relay?).then_some(server))
+            .collect()
+    }
+
+    /// The address under which a resource of a server is seen; none: its own.
+    fn shown(&self, server: usize, uri: &str) -> Option<String> {
+        let fetched = self.kept[Kind::Resources as usize].now()?;
+        fetched.merged.renamed(server, uri).map(str::to_owned)
     }
 
     /// Servers that have resources.
@@ -270,7 +301,7 @@ impl Peer {
         let route = fetched.and_then(|fetched| fetched.merged.route(uri).cloned());
         route.or_else(|| {
             let (server, name) = names::unprefixed(&self.names(), uri)?;
-            let name = name.to_owned();
+            let name = name.into_owned();
             Some(Route { server, name })
         })
     }
@@ -298,71 +329,6 @@ impl Drop for Peer {
     fn drop(&mut self) {
         self.leave();
     }
-}
-
-impl Kept {
-    fn now(&self) -> Option<Arc<Fetched>> {
-        let fetched = self.fetched.read();
-        fetched.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// How often a list of a server has changed.
-fn changes(kind: Kind, relay: &Relay) -> u64 {
-    let changed = relay.changed();
-    let count = match kind {
-        Kind::Tools => &changed.tools,
-        Kind::Prompts => &changed.prompts,
-        Kind::Resources | Kind::Templates => &changed.resources,
-    };
-    count.load(std::sync::atomic::Ordering::Acquire)
-}
-
-/// The list of one server.
-async fn part(kind: Kind, link: &Link) -> Result<Part, String> {
-    let relay = link.open().await.map_err(|error| error.to_string())?;
-    relay.start().await.map_err(|error| error.to_string())?;
-    // Before it is asked: what changes meanwhile makes it old.
-    let of = Some((link.connected(), changes(kind, &relay)));
-    let offered = &relay.client().opened().capabilities;
-    let told = |told: Option<bool>| told == Some(true);
-    let (list, offered) = match kind {
-        Kind::Tools => (List::Tools, offered.tools.as_ref().map(|o| o.list_changed)),
-        Kind::Prompts => (
-            List::Prompts,
-            offered.prompts.as_ref().map(|o| o.list_changed),
-        ),
-        Kind::Resources => (
-            List::Resources,
-            offered.resources.as_ref().map(|o| o.list_changed),
-        ),
-        Kind::Templates => (
-            List::Templates,
-            offered.resources.as_ref().map(|o| o.list_changed),
-        ),
-    };
-    let Some(changed) = offered else {
-        return Ok(Part {
-            of,
-            is_told: true,
-            ..Part::default()
-        });
-    };
-    let entries = match relay.client().entries(list).await {
-        Ok(entries) => entries,
-        // Many a server has resources and knows nothing of templates.
-        Err(polyport::ClientError::Refused(error))
-            if kind == Kind::Templates && error.code == Code::MethodNotFound.number() =>
-        {
-            Vec::new()
-        }
-        Err(error) => return Err(error.to_string()),
-    };
-    Ok(Part {
-        entries: entries.into(),
-        of,
-        is_told: told(changed),
-    })
 }
 
 /// Connects a client with a server, and again when that has ended: what it was subscribed to it is subscribed to again.

@@ -61,6 +61,8 @@ pub struct Question {
     pub method: &'static str,
     /// Its parameters, an object.
     pub params: Option<Raw>,
+    /// A server behind us asks it: whether that may offer tools or want context, the client judges itself, where its revision has these.
+    pub is_passed_on: bool,
 }
 
 /// What kind of error it is. The number may depend on the revision: see [`Profile::code`](crate::Profile::code).

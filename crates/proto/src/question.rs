@@ -24,6 +24,7 @@ impl Question {
     pub fn missing(&self, profile: &Profile, client: &ClientCapabilities) -> Option<&'static str> {
         let wants = self.wants();
         let known = profile.question(self.method).is_some();
+        let passed = self.is_passed_on && client.has_sampling();
         let (there, capability) = match self.method {
             ELICITATION_CREATE if wants.url => (
                 known && profile.elicits_url && client.elicits_url(),
@@ -38,11 +39,11 @@ impl Question {
             ),
             ROOTS_LIST => (known && client.has_roots(), "{\"roots\":{}}"),
             _ if wants.tools => (
-                profile.sampling_parts && client.has_sampling_tools(),
+                profile.sampling_parts && (client.has_sampling_tools() || passed),
                 "{\"sampling\":{\"tools\":{}}}",
             ),
             _ if wants.context && profile.sampling_parts => (
-                client.has_sampling_context(),
+                client.has_sampling_context() || passed,
                 "{\"sampling\":{\"context\":{}}}",
             ),
             _ => (known && client.has_sampling(), "{\"sampling\":{}}"),
@@ -174,6 +175,7 @@ mod tests {
                 key: "k".into(),
                 method: Revision::LATEST.profile().question(method).unwrap(),
                 params: Some(Raw::from_static(params)),
+                is_passed_on: false,
             };
             let client = serde_json::from_str(client).unwrap();
             for (revision, want) in Revision::ALL.into_iter().zip(want) {

@@ -107,6 +107,24 @@ impl Bus {
         });
     }
 
+    /// A resource has changed that a server behind us names. Where nobody is subscribed to just that, it may be a part of what somebody
+    /// is subscribed to, so that all hear of it who are subscribed to anything.
+    pub fn updated_or_part(&self, uri: &str) {
+        if self.0.interest.has(uri) {
+            return self.updated(uri);
+        }
+        self.tell_each(|state, limits| {
+            let updated = &mut state.pending.updated;
+            let new = !state.wants.uris.is_empty()
+                && updated.len() < limits.subscriptions
+                && !updated.iter().any(|waiting| waiting == uri);
+            if new {
+                updated.push(uri.to_owned());
+            }
+            new
+        });
+    }
+
     /// Each resource that somebody is subscribed to may have changed.
     pub fn all_updated(&self) {
         self.tell(|state| {

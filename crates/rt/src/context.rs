@@ -142,6 +142,8 @@ struct Inner {
     /// Nothing of this call may be sent any more, even if it has ended. Made when somebody must know.
     revoked: OnceLock<Revocation>,
     marks: Marks,
+    /// What the client has said when it cancelled the call.
+    why: OnceLock<String>,
     cancelled: Notify,
     /// Made by the first thing said. Its lock also orders what is said before the end of the call.
     said: Mutex<Option<Box<Said>>>,
@@ -169,6 +171,7 @@ impl Context {
             state: AtomicU8::new(RUNNING),
             revoked: OnceLock::new(),
             marks: Marks::default(),
+            why: OnceLock::new(),
             cancelled: Notify::new(),
             said: Mutex::new(None),
             rounds: Mutex::new(None),
@@ -323,6 +326,20 @@ impl Context {
             }
             notified.await;
         }
+    }
+
+    /// The words with which the client has cancelled the call. They are its own, and may be anything.
+    pub fn cancel_words(&self) -> Option<&str> {
+        self.0.why.get().map(String::as_str)
+    }
+
+    /// The client cancels the call, and says why, or does not.
+    pub fn cancel_as_told(&self, why: Option<String>) {
+        if let Some(why) = why {
+            // The first word counts, as the first wish does.
+            let _ = self.0.why.set(why);
+        }
+        self.cancel(CancelReason::Client);
     }
 
     /// Ends the wish for this call; nothing of it is sent any more, not even what it has said already.

@@ -271,8 +271,8 @@ impl Driver<'_> {
                 }
                 self.end_line(start);
             }
-            Turn::Cancel(context) => {
-                context.cancel(CancelReason::Client);
+            Turn::Cancel(context, why) => {
+                context.cancel_as_told(why);
                 self.end_line(start);
             }
             Turn::Answer(asker, answer) => {
@@ -365,10 +365,9 @@ impl Driver<'_> {
                 Item::Note(_, note) => self.line(&note),
                 Item::Done(context, id, Some(outcome)) => {
                     let start = self.out.len();
-                    let opening = self.peer.session().is_none();
-                    self.peer.finish(&id, &outcome, &mut self.out);
+                    let ended = self.peer.finish(&id, &outcome, &mut self.out);
                     self.end_line(start);
-                    if opening {
+                    if ended.is_some_and(|receipt| receipt.opening) {
                         self.listen_for_session();
                     }
                     if self.stop_listening(&context) {

@@ -180,6 +180,7 @@ fn asked(mut page: ElicitUrlParams) -> Option<(Question, ElicitUrlParams)> {
         key,
         method: method::ELICITATION_CREATE,
         params: Some(Raw::encode(&page).ok()?),
+        is_passed_on: false,
     };
     Some((question, page))
 }

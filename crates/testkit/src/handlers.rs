@@ -273,6 +273,7 @@ fn question(key: &str) -> Question {
         key: key.to_owned(),
         method,
         params: params.map(Raw::from_static),
+        is_passed_on: false,
     }
 }
 

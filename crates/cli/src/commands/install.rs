@@ -16,7 +16,6 @@ use crate::ui;
 use what::What;
 
 mod diff;
-mod name;
 mod what;
 
 /// Write a server into the configuration of an AI host

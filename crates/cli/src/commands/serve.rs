@@ -1,54 +1,65 @@
-//! `polyport serve`: one MCP endpoint over back-ends, on standard input and output or over HTTP.
+//! `polyport serve`: one MCP endpoint over back-ends and other servers, on standard input and output or over HTTP.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use polyport::client::Connect;
 use polyport::{Ended, Era, Limits, Revisions, Server, Service, StartError};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, FolderError, Folders};
+use polyport_gateway::{Gateway, Upstream};
 use rustix::fs::{FileType, fstat};
 
 use crate::demo;
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::program::plain;
+use crate::reaching::Reaching;
 use crate::target::{self, Target};
 use crate::ui;
+use behind::{Behind, Other};
 use entry::Entry;
 use http::Http;
 use start_up::{Reached, StartUp};
 
+mod behind;
 mod entry;
 mod http;
 mod keys;
 mod start_up;
 mod stop;
 
-/// Serve folders, or the built-in demo, as one MCP server
+/// Serve folders and other MCP servers as one MCP server
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without -t or --listen, standard input decides. A pipe or a socket, as AI hosts give it: stdio. A
-terminal, a file or /dev/null: HTTP, at http://127.0.0.1:7400/mcp or the next free port.
-SIGTERM and Ctrl-C let running calls finish; a second one cuts them off. No file is changed
-without --write; with it, what is deleted goes to .polyport-trash in its folder.
+Standard input decides the transport. A pipe or a socket, as AI hosts give it: stdio. A terminal, a
+file or /dev/null: HTTP, at http://127.0.0.1:7400/mcp or the next free port. SIGTERM and Ctrl-C let
+running calls finish; a second one cuts them off. What is deleted goes to .polyport-trash.
+Of several servers, tools that share a name are seen as SERVER__NAME; each client is connected to
+each. NAME:=SERVER names one. More options for servers: polyport man, and polyport help server.
 Exit codes: 0 ended as told, 1 calls were cut off, 2 it could not start.
 
 Examples:
   polyport serve ./notes                          one folder, read-only
-  polyport serve --write ./notes                  one folder that clients may change
-  polyport serve ./notes ./docs --listen 8080     two, at http://127.0.0.1:8080/mcp
   polyport serve demo                             the built-in server; ./demo is a folder
+  polyport serve :3000 web:=https://a.example/mcp ./notes   two servers and a folder
+  polyport serve --listen 8080 -- npx -y server   one for stdio, at http://127.0.0.1:8080/mcp
+  polyport serve --config .mcp.json               all servers of a configuration
   claude mcp add notes -- polyport serve ~/notes  let a host start it")]
 pub(crate) struct Serve {
-    /// A folder, or demo for the built-in server
-    #[arg(required = true, value_name = "BACKEND")]
+    /// A folder, demo for the built-in server, or another server (polyport help server)
+    #[arg(value_name = "BACKEND")]
     backends: Vec<OsString>,
+    /// The command of a server
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
     /// Let clients change what is in the folders, not only read it
     #[arg(long)]
     write: bool,
-    /// Ask modern clients, too, which folders they work in; it costs a round at each call
+    /// Ask modern clients, too, where they work: a round more a call
     #[arg(long)]
     roots: bool,
     /// How clients talk to it
@@ -69,6 +80,8 @@ pub(crate) struct Serve {
     /// Keys that replicas share, one a line; the first seals, all open
     #[arg(long, value_name = "FILE")]
     seal_keys: Option<PathBuf>,
+    #[command(flatten)]
+    reaching: Reaching,
     #[command(flatten)]
     http: Http,
     #[command(flatten)]
@@ -97,7 +110,7 @@ impl Serve {
         self.log.start();
         let (transport, why) = self.transport()?;
         let keys = self.seal_keys.as_deref().map(keys::read).transpose()?;
-        let (server, start_up) = self.server()?;
+        let (service, start_up) = self.service()?;
         let revisions = match self.era {
             Speak::Both => Revisions::ALL,
             Speak::Modern => Revisions::of(Era::Modern),
@@ -105,7 +118,7 @@ impl Serve {
         };
         let mut limits = Limits::default();
         limits.drain = Duration::from_secs(self.drain.into());
-        let service = server.into_service().speaks(revisions).limits(limits);
+        let service = service.speaks(revisions).limits(limits);
         let service = service.log_params(self.log.params());
         let service = service.seal_keys(keys.unwrap_or_default());
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -155,30 +168,41 @@ impl Serve {
         Ok((transport, why))
     }
 
-    /// What the words name, each thing once.
-    fn targets(&self) -> Result<Vec<Target>, Failure> {
-        let mut targets: Vec<Target> = Vec::new();
-        for word in &self.backends {
-            let target = Target::parse(word)?;
-            if targets.iter().any(|other| other.is_same(&target)) {
-                let shown = ui::path(Path::new(word));
-                ui::say(&format!(
-                    "note: {shown} is named more than once; it is served once\n"
-                ));
-            } else {
-                targets.push(target);
-            }
+    /// What serves, and what is said of it.
+    fn service(&self) -> Result<(Service, StartUp), Failure> {
+        let behind = Behind::read(&self.backends, &self.command, &self.reaching)?;
+        let mut start_up = StartUp::new(self.entry(&behind));
+        let Behind {
+            targets,
+            at,
+            mut others,
+            ..
+        } = behind;
+        if self.write && targets.iter().all(|target| target.folder().is_none()) {
+            ui::say("note: --write is for folders, and none is named\n");
         }
-        if targets.contains(&Target::Demo) && Path::new("demo").is_dir() {
-            ui::say("note: demo is the built-in server; for the folder of that name say ./demo\n");
+        if others.is_empty() {
+            let server = self.server(&targets, &mut start_up)?;
+            return Ok((server.into_service(), start_up));
         }
-        Ok(targets)
+        let after = others.split_off(at);
+        let mut upstreams = joined(others, &mut start_up)?;
+        if !targets.is_empty() {
+            let name = match &targets[..] {
+                [only] => plain(&only.name()),
+                _ => "files".to_owned(),
+            };
+            let server = self.server(&targets, &mut start_up)?;
+            let connect = Connect::service(server.into_service());
+            upstreams.push(Upstream::new(name, connect));
+        }
+        upstreams.extend(joined(after, &mut start_up)?);
+        Ok((Service::new(Gateway::new(upstreams)), start_up))
     }
 
-    fn server(&self) -> Result<(Server, StartUp), Failure> {
-        let targets = self.targets()?;
+    /// What of it we serve ourselves.
+    fn server(&self, targets: &[Target], start_up: &mut StartUp) -> Result<Server, Failure> {
         let mut server = Server::new("polyport", env!("CARGO_PKG_VERSION")).title("Polyport");
-        let mut start_up = StartUp::new(self.entry(&targets));
         let mut instructions = Vec::new();
         let folders: Vec<_> = targets.iter().filter_map(Target::folder).collect();
         let access = if self.write {
@@ -186,9 +210,6 @@ impl Serve {
         } else {
             Access::Read
         };
-        if self.write && folders.is_empty() {
-            ui::say("note: --write is for folders, and none is named\n");
-        }
         if !folders.is_empty() {
             let opened = Folders::open(folders.iter().copied()).map_err(|error| refused(&error))?;
             start_up.will_add_folders(&opened, &folders, access);
@@ -206,14 +227,19 @@ impl Serve {
             server = start_up.added(demo::extend(server));
             instructions.push(demo::INSTRUCTIONS);
         }
-        Ok((server.instructions(instructions.join("\n")), start_up))
+        Ok(server.instructions(instructions.join("\n")))
     }
 
     /// How a host starts the same.
-    fn entry(&self, targets: &[Target]) -> Entry {
+    fn entry(&self, behind: &Behind) -> Entry {
         let mut arguments = vec!["serve".to_owned()];
-        arguments.extend(targets.iter().map(Target::word));
-        if self.write && targets.iter().any(|target| target.folder().is_some()) {
+        arguments.extend(behind.words.iter().cloned());
+        if self.write
+            && behind
+                .targets
+                .iter()
+                .any(|target| target.folder().is_some())
+        {
             arguments.push("--write".to_owned());
         }
         if self.roots {
@@ -223,9 +249,22 @@ impl Serve {
             let era = self.era.to_possible_value().expect("no value is hidden");
             arguments.extend(["--era".to_owned(), era.get_name().to_owned()]);
         }
-        let name = targets.first().map_or_else(String::new, Target::name);
-        Entry::new(&name, arguments)
+        arguments.extend(self.reaching.written());
+        arguments.extend(behind.command.iter().cloned());
+        let others = behind.others.iter().map(|other| other.name.clone());
+        let mut names = behind.targets.iter().map(Target::name).chain(others);
+        Entry::new(&names.next().unwrap_or_default(), arguments)
     }
+}
+
+/// Servers of others as they stand behind a gateway.
+fn joined(others: Vec<Other>, start_up: &mut StartUp) -> Result<Vec<Upstream>, Failure> {
+    let mut upstreams = Vec::new();
+    for other in others {
+        start_up.will_add_other(other.kind, &other.shown);
+        upstreams.push(Upstream::new(other.name.clone(), other.connect()?));
+    }
+    Ok(upstreams)
 }
 
 async fn stdio(service: &Service, start_up: &StartUp, why: &str) -> Result<Ended, Failure> {

@@ -17,6 +17,7 @@ mod doctoring;
 mod ends;
 mod eras;
 mod folder;
+mod fronting;
 mod installing;
 mod known;
 mod listening;

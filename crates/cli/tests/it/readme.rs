@@ -94,6 +94,11 @@ fn options_that_readme_names_exist() {
         let output = Place::new().command([verb, "--help"]).output().unwrap();
         help += &String::from_utf8(output.stdout).unwrap();
     }
+    // Help shows what fits on a screen, and the manual the rest.
+    let output = Place::new().command(["man"]).output().unwrap();
+    help += &String::from_utf8(output.stdout)
+        .unwrap()
+        .replace("\\-", "-");
     let named = README.split('`').filter(|code| code.starts_with("--"));
     for option in named.filter_map(|code| code.split([' ', '=']).next()) {
         assert!(help.contains(option), "{option}");

@@ -43,6 +43,7 @@ async fn each_call_reaches_its_server() {
                     result["contents"][0]["text"], want,
                     "{uri}: {ours} to {theirs}"
                 );
+                assert_eq!(result["contents"][0]["uri"], uri, "{ours} to {theirs}");
             }
             let missing = client
                 .request("resources/read", &json!({"uri": "x://none"}))

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use polyport::client::Connect;
-use polyport::{Command, Tool};
+use polyport::client::{Change, Connect, Wanted};
+use polyport::{Command, Revisions, Service, Tool};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{ERAS, client, names, server, text, upstream};
 
@@ -55,6 +55,42 @@ async fn lists_follow_what_the_servers_tell() {
                 }
             };
             assert_eq!(text(&result), "more", "{ours} to {theirs}");
+        }
+    }
+}
+
+// req: S-GATE-LIFE, S-GATE-NAMES
+#[tokio::test]
+async fn changes_are_told_under_the_address_that_is_seen() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let (one, two) = (server("a"), server("b"));
+            let handles = [one.handle(), two.handle()];
+            let gateway =
+                Gateway::new([upstream(one, "one", theirs), upstream(two, "two", theirs)]);
+            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
+            let client = outer.connect().await.unwrap();
+            assert_eq!(client.resources().await.unwrap().len(), 4);
+            let wanted = Wanted {
+                resources: vec!["two+x://same".to_owned(), "x://alpha".to_owned()],
+                ..Wanted::default()
+            };
+            let changes = client.changes(wanted).await;
+            let mut changes = changes.unwrap_or_else(|error| panic!("{ours} to {theirs}: {error}"));
+            // The first one's is another resource.
+            handles[0].resource_updated("x://same");
+            handles[0].resource_updated("x://alpha");
+            handles[1].resource_updated("x://same");
+            let mut heard = Vec::new();
+            for _ in 0..2 {
+                let change = timeout(Duration::from_secs(20), changes.next());
+                heard.push(change.await.unwrap().unwrap().unwrap().change);
+            }
+            let want = |uri: &str| heard.contains(&Change::Updated(uri.to_owned()));
+            assert!(
+                want("two+x://same") && want("x://alpha"),
+                "{ours} to {theirs}: {heard:?}"
+            );
         }
     }
 }

@@ -4,6 +4,7 @@
 mod calls;
 mod life;
 mod lists;
+mod tasks;
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polyport_proto::peer::wants_reply;
 use polyport_proto::{Blame, Outcome, Principal, Receipt, Turn};
+use polyport_rt::Call;
 use polyport_rt::run::{Begun, begin};
-use polyport_rt::{Call, CancelReason};
 use polyport_wire::{Malformed, Message};
 
 use super::Endpoint;
@@ -95,9 +95,9 @@ impl Endpoint {
                 }
                 Taken::Answered(blame)
             }
-            Turn::Cancel(call) => {
+            Turn::Cancel(call, why) => {
                 // Under the lock: whoever ends a call looks there whether it was cancelled.
-                call.context.cancel(CancelReason::Client);
+                call.context.cancel_as_told(why);
                 if !text.is_empty() {
                     // It was the last one of its batch, whose other answers are whole now.
                     call.exchange.put(std::mem::take(text));

@@ -405,6 +405,7 @@ fn question(key: String, method: &'static str, params: Option<Raw>) -> Question 
         key,
         method,
         params,
+        is_passed_on: false,
     }
 }
 

@@ -8,7 +8,7 @@ use polyport_proto::Revision;
 use polyport_rt::{Bus, Handler as _};
 use tokio::time::Instant;
 
-use super::{ClientError, Connect, Relay};
+use super::{ClientError, Connect, Relay, Shown};
 
 /// Before a server that could not be connected to is tried again; twice as long after each failure.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +38,7 @@ pub struct Link(Arc<Inner>);
 struct Inner {
     connect: Connect,
     bus: Option<Bus>,
+    shown: Option<Shown>,
     /// Held by whoever connects.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -116,18 +117,19 @@ impl std::error::Error for LinkError {
 impl Link {
     /// A link to a server that nobody has connected to yet.
     pub fn new(connect: Connect) -> Self {
-        Self::made(connect, None)
+        Self::made(connect, None, None)
     }
 
-    /// The same where those who listen do so on a bus that there is already.
-    pub fn on_bus(connect: Connect, bus: Bus) -> Self {
-        Self::made(connect, Some(bus))
+    /// The same where those who listen do so on a bus that there is already, and see resources under the addresses that `shown` says.
+    pub fn on_bus(connect: Connect, bus: Bus, shown: Option<Shown>) -> Self {
+        Self::made(connect, Some(bus), shown)
     }
 
-    fn made(connect: Connect, bus: Option<Bus>) -> Self {
+    fn made(connect: Connect, bus: Option<Bus>, shown: Option<Shown>) -> Self {
         Self(Arc::new(Inner {
             connect,
             bus,
+            shown,
             turn: tokio::sync::Mutex::new(()),
             state: Mutex::new(State {
                 open: None,
@@ -202,7 +204,10 @@ impl Inner {
         }
         let connected = self.connect.clone().connect().await;
         let relay = match connected {
-            Ok(client) => Arc::new(client.into_handler_on(self.bus.clone().unwrap_or_default())),
+            Ok(client) => {
+                let bus = self.bus.clone().unwrap_or_default();
+                Arc::new(client.into_handler_on(bus, self.shown.clone()))
+            }
             Err(error) => return Err(self.state().fails(Arc::new(error))),
         };
         if !self.keep(&relay) {

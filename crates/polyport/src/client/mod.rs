@@ -59,7 +59,7 @@ pub use link::{Health, Link, LinkError};
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
-pub use relay::{Changed, Relay};
+pub use relay::{Changed, Relay, Shown};
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 pub use verdicts::{MAX_VERDICTS, MemoryVerdicts, ServerKey, VERDICT_LIFE, VerdictStore};

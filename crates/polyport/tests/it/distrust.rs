@@ -102,8 +102,7 @@ async fn v_1105_v_1106_no_secret_is_in_logs_errors_or_debug() {
         let secret = format!("Bearer {CANARY}");
         let path = format!("/mcp?key={CANARY}");
         let client = connected(&web, &path, Some(("Authorization", &secret))).await;
-        let arguments: Raw =
-            serde_json::from_value(json!({"password": CANARY})).unwrap();
+        let arguments: Raw = serde_json::from_value(json!({"password": CANARY})).unwrap();
         let called = client.call_tool("t", &arguments).await;
         assert_eq!(called.is_ok(), kind == "ok", "{kind}: {called:?}");
         write!(said, "{client:?} {called:?} ").unwrap();

@@ -171,6 +171,7 @@ impl Handler for Paged {
                         key: "a".into(),
                         method: "elicitation/create",
                         params: Raw::encode(&question).ok(),
+                        is_passed_on: false,
                     }],
                     ..NeedInput::default()
                 });

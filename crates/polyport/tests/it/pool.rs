@@ -94,7 +94,10 @@ async fn one_that_is_down_changes_nothing_for_the_others() {
         pool.open("none").await,
         Err(PoolError::Unknown(_))
     ));
-    assert!(matches!(pool.open("bad").await, Err(PoolError::Link { .. })));
+    assert!(matches!(
+        pool.open("bad").await,
+        Err(PoolError::Link { .. })
+    ));
     let good = pool.open("good").await.unwrap();
     assert_eq!(good.client().tools().await.unwrap().len(), 1);
     let health: Vec<_> = pool.health();

@@ -259,6 +259,7 @@ async fn a_tool_may_give_back_its_questions() {
                 key: "who".to_owned(),
                 method: "roots/list",
                 params: None,
+                is_passed_on: false,
             };
             Err(Fault::need_input(NeedInput {
                 questions: vec![question],

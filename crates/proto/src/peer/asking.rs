@@ -127,12 +127,16 @@ impl Asking {
     }
 
     /// `notifications/cancelled` for a request of ours. None: it is one that may not be cancelled.
-    pub fn cancel(&self, id: &RequestId) -> Option<Vec<u8>> {
+    pub fn cancel(&self, id: &RequestId, reason: Option<&str>) -> Option<Vec<u8>> {
         if matches!(id, RequestId::Number(n) if *n <= self.opening) {
             return None;
         }
         let mut params = b"{\"requestId\":".to_vec();
         id.write(&mut params);
+        if let Some(reason) = reason {
+            params.extend_from_slice(b",\"reason\":");
+            write::string(&mut params, reason);
+        }
         params.push(b'}');
         let mut out = Vec::new();
         write::notification(

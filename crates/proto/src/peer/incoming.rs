@@ -1,10 +1,12 @@
 //! The calls that a peer has asked for and that still run. Not how they are run.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use polyport_wire::{Params, RequestId, splice};
 
 use crate::receipt::Receipt;
+use crate::text::string;
 
 /// Calls by id.
 #[derive(Debug)]
@@ -60,13 +62,13 @@ impl<C> Incoming<C> {
     }
 }
 
-/// The request that `notifications/cancelled` means.
-pub(super) fn cancelled(params: &Params) -> Option<RequestId> {
-    let mut id = None;
-    splice::members(params.text()?, |key, value| {
-        if key == "requestId" {
-            id = RequestId::parse(value);
-        }
+/// The request that `notifications/cancelled` means, and why.
+pub(super) fn cancelled(params: &Params) -> (Option<RequestId>, Option<String>) {
+    let (mut id, mut reason) = (None, None);
+    splice::members(params.text().unwrap_or("{}"), |key, value| match key {
+        "requestId" => id = RequestId::parse(value),
+        "reason" => reason = string(value).map(Cow::into_owned),
+        _ => {}
     });
-    id
+    (id, reason)
 }

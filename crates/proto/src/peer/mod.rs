@@ -61,8 +61,8 @@ pub enum Turn<C, Q = ()> {
     Reply(Option<Blame>),
     /// Tell the handler.
     Notice(Notice),
-    /// Stop this call; nothing more may be sent for it.
-    Cancel(C),
+    /// Stop this call; nothing more may be sent for it. Why, if that was said.
+    Cancel(C, Option<String>),
     /// A request of ours has its answer.
     Answer(Q, Answer),
     /// A request of ours has an answer that is none.
@@ -296,12 +296,12 @@ impl<C, Q> Peer<C, Q> {
                 Turn::Nothing(None)
             }
             "notifications/cancelled" => {
-                let id = incoming::cancelled(message.params());
+                let (id, reason) = incoming::cancelled(message.params());
                 id.and_then(|id| self.incoming.cancel(&id)).map_or(
                     Turn::Nothing(None),
                     |(receipt, tag)| {
                         self.close_part(receipt.batch, out.len(), out);
-                        Turn::Cancel(tag)
+                        Turn::Cancel(tag, reason)
                     },
                 )
             }
@@ -353,13 +353,16 @@ impl<C, Q> Peer<C, Q> {
     }
 
     /// A tracked call has ended. A call that [`Turn::Cancel`] gave back has no end any more: its id may be in use again.
-    /// False: no such call, and nothing is written.
-    pub fn finish(&mut self, id: &RequestId, outcome: &Outcome, out: &mut Vec<u8>) -> bool {
-        let Some((receipt, _)) = self.incoming.remove(id) else {
-            return false;
-        };
+    /// None: no such call, and nothing is written.
+    pub fn finish(
+        &mut self,
+        id: &RequestId,
+        outcome: &Outcome,
+        out: &mut Vec<u8>,
+    ) -> Option<Receipt> {
+        let (receipt, _) = self.incoming.remove(id)?;
         self.answer(&receipt, outcome, out);
-        true
+        Some(receipt)
     }
 
     /// Writes a request to a legacy client; [`Turn::Answer`] brings what it comes to.

@@ -55,6 +55,7 @@ mod tests {
             key: key.to_owned(),
             method: "elicitation/create",
             params: Some(Raw::from_static("{\"message\":\"m\"}")),
+            is_passed_on: false,
         }
     }
 

@@ -64,9 +64,11 @@ fn a_request_is_admitted_with_its_envelope() {
             },
             (),
         );
+        // The reason goes with it, whatever it is made of.
+        let why = (revision != Revision::V2024_11_05).then_some("no \"more\"\n");
         assert!(matches!(
-            peer.handle(Ok(parse(asking.cancel(&id).unwrap())), None, &mut out),
-            Turn::Cancel(())
+            peer.handle(Ok(parse(asking.cancel(&id, why).unwrap())), None, &mut out),
+            Turn::Cancel((), said) if said.as_deref() == why
         ));
         assert_eq!(peer.in_flight(), 0);
     }

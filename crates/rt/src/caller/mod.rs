@@ -33,7 +33,7 @@ use noted::Noted;
 pub use offer::Offer;
 pub use open::{Opened, Patience};
 pub use tap::{Speaker, Tap, tapped};
-pub use wait::{OnNote, OnNotification, OnProgress, Wait};
+pub use wait::{OnNote, OnNotification, OnProgress, Wait, Why};
 
 /// Longest message that is taken from a server, over every transport: 64 MiB.
 pub const MAX_ANSWER: usize = 64 << 20;
@@ -397,6 +397,7 @@ impl Caller {
         let unanswered = Unanswered {
             shared: &self.shared,
             id: &id,
+            why: wait.why.as_ref(),
         };
         let end = wait.total.map(|total| begun + total);
         let sent = self.send(message);
@@ -436,6 +437,7 @@ async fn until<T>(end: Option<Instant>, what: impl Future<Output = T>) -> Option
 struct Unanswered<'a> {
     shared: &'a Shared,
     id: &'a RequestId,
+    why: Option<&'a Why>,
 }
 
 impl Unanswered<'_> {
@@ -453,11 +455,12 @@ impl Unanswered<'_> {
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
+        let why = self.why.and_then(|why| why());
         let mut state = self.shared.lock();
         if state.waiting.remove(self.id).is_none() {
             return;
         }
-        let note = state.asking.cancel(self.id);
+        let note = state.asking.cancel(self.id, why.as_deref());
         let note = note.map(|text| state.outgoing(text));
         let carrier = state.carrier.clone();
         drop(state);

@@ -21,6 +21,9 @@ pub type OnNotification = Arc<dyn Fn(&str, Option<&Raw>) + Send + Sync>;
 /// must not wait.
 pub type OnNote = Arc<dyn Fn(&Message) -> bool + Send + Sync>;
 
+/// The words with which a request is given up.
+pub type Why = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// How long one request may take, who hears of it meanwhile, and for whom it is made.
 #[derive(Clone, Default)]
 pub struct Wait {
@@ -37,6 +40,8 @@ pub struct Wait {
     pub answers: Option<Answerer>,
     /// Hears the notifications on that stream.
     pub notes: Option<OnNote>,
+    /// Why it is given up, if it is: asked then, for the words with which the server is told.
+    pub why: Option<Why>,
     /// For whom it is made, in the era in which each request says that. None: for the client of the connection.
     pub on_behalf_of: Option<ClientFacts>,
 }

@@ -49,6 +49,7 @@ pub(crate) fn form(key: impl Into<String>) -> Question {
         params: Some(Raw::from_static(
             "{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}",
         )),
+        is_passed_on: false,
     }
 }
 

@@ -8,11 +8,9 @@ use polyport_config::{Entry, Found, Places, Remote, Start, Way, Word};
 use crate::configured::{self, Config};
 use crate::failure::Failure;
 use crate::program::{plain, program};
-use crate::server;
 use crate::target::Target;
 use crate::ui;
-
-use super::name;
+use crate::{naming, reaching};
 
 /// What the command line says.
 pub(super) struct What<'a> {
@@ -61,10 +59,10 @@ impl What<'_> {
     /// Options that would do nothing are a mistake: somebody believes that they did.
     fn check_options(&self) -> Result<(), Failure> {
         if !self.command.is_empty() && !self.headers.is_empty() {
-            return Err(server::misplaced("--header", "a command", "a URL"));
+            return Err(reaching::misplaced("--header", "a command", "a URL"));
         }
         if !self.command.is_empty() && self.write {
-            return Err(server::misplaced("--write", "a command", "folders"));
+            return Err(reaching::misplaced("--write", "a command", "folders"));
         }
         Ok(())
     }
@@ -72,7 +70,7 @@ impl What<'_> {
     /// A command, as it is.
     fn started(&self, program: &str, args: &[String]) -> Entry<String> {
         entry(
-            name::of(program, args, self.env),
+            naming::of(program, args, self.env),
             Way::Command(Start {
                 program: program.to_owned(),
                 args: args.to_vec(),
@@ -86,7 +84,7 @@ impl What<'_> {
     /// Our own program over folders and the built-in server.
     fn served(&self) -> Result<Entry<String>, Failure> {
         if !self.headers.is_empty() {
-            return Err(server::misplaced(
+            return Err(reaching::misplaced(
                 "--header",
                 "what Polyport serves itself",
                 "a URL",
@@ -120,13 +118,13 @@ impl What<'_> {
 
     /// The server that a word names somewhere else; nothing, if it is something to serve.
     fn elsewhere(&self, word: &OsStr) -> Result<Option<Entry<String>>, Failure> {
-        let found = match server::read(word)? {
+        let found = match reaching::read(word)? {
             Word::Demo | Word::Folder(_) => return Ok(None),
             Word::Name(name) if Path::new(&name).exists() => return Ok(None),
             Word::Kind { .. } => return Ok(None),
             Word::Url(url) => {
                 if !self.env.is_empty() {
-                    return Err(server::misplaced("-e", "a URL", "a command"));
+                    return Err(reaching::misplaced("-e", "a URL", "a command"));
                 }
                 let host = url.split('/').nth(2).unwrap_or_default();
                 let headers = self.headers.to_vec();
@@ -162,10 +160,10 @@ impl What<'_> {
         let mut entry = copied;
         match &entry.way {
             Way::Command(_) if !self.headers.is_empty() => {
-                return Err(server::misplaced("--header", "a command", "a URL"));
+                return Err(reaching::misplaced("--header", "a command", "a URL"));
             }
             Way::Url(_) if !self.env.is_empty() => {
-                return Err(server::misplaced("-e", "a URL", "a command"));
+                return Err(reaching::misplaced("-e", "a URL", "a command"));
             }
             _ => {}
         }

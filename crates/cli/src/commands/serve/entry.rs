@@ -35,3 +35,12 @@ impl Entry {
         json!({"mcpServers": {self.name.as_str(): server}})
     }
 }
+
+/// A program by a path that is the same wherever it is called; by a bare name, it is searched anyway.
+pub(super) fn absolute(program: &str) -> String {
+    if !program.contains('/') {
+        return program.to_owned();
+    }
+    let path = std::path::absolute(program);
+    path.map_or_else(|_| program.to_owned(), |path| path.display().to_string())
+}

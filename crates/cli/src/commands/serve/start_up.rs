@@ -39,6 +39,8 @@ struct Backend {
     kind: &'static str,
     what: String,
     is_writable: bool,
+    /// It is somebody else's: what it offers is known when a client comes.
+    is_other: bool,
     /// The names with which paths begin where there are several folders, and how they were named.
     folders: Vec<(String, String)>,
     resources: Option<(usize, bool)>,
@@ -64,6 +66,14 @@ impl StartUp {
             what: what.to_owned(),
             ..Backend::default()
         });
+    }
+
+    /// The next is a server of somebody else.
+    pub(super) fn will_add_other(&mut self, kind: &'static str, what: &str) {
+        self.will_add(kind, what);
+        if let Some(last) = self.backends.last_mut() {
+            last.is_other = true;
+        }
     }
 
     /// The next back-end is made of folders, which were named by these paths.
@@ -147,10 +157,12 @@ impl StartUp {
             let line = format!(
                 "  {:<6}  {what:<what_width$}  {access:<9}  {tools:>tools_width$}  {tokens:>tokens_width$}  {rest}",
                 backend.kind,
-                access = if backend.is_writable {
-                    "writable"
-                } else {
-                    "read-only"
+                access = match backend {
+                    Backend { is_other: true, .. } => "",
+                    Backend {
+                        is_writable: true, ..
+                    } => "writable",
+                    _ => "read-only",
                 },
                 what_width = width(0),
                 tools_width = width(1),
@@ -159,7 +171,13 @@ impl StartUp {
             lines.push(line.trim_end().to_owned());
             backend.list_folders(lines);
         }
-        if rows.len() > 1 {
+        if self
+            .backends
+            .iter()
+            .filter(|backend| !backend.is_other)
+            .count()
+            > 1
+        {
             let sum = |of: fn(&Backend) -> usize| self.backends.iter().map(of).sum();
             lines.push(format!(
                 "  {}, {} in all",
@@ -172,6 +190,14 @@ impl StartUp {
 
 impl Backend {
     fn cells(&self) -> [String; 4] {
+        if self.is_other {
+            return [
+                ui::tail(&self.what, WHAT),
+                String::new(),
+                String::new(),
+                String::new(),
+            ];
+        }
         let mut rest = Vec::new();
         if let Some((n, more)) = self.resources {
             let more = if more { "+" } else { "" };

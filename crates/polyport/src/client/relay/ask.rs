@@ -137,6 +137,7 @@ pub(super) fn question(
         key: format!("q{}", NEXT.fetch_add(1, Ordering::Relaxed)),
         method,
         params: params.map(|params| without_hop(&params, profile.era)),
+        is_passed_on: true,
     };
     let client = context.envelope().client().capabilities();
     match question.missing(profile, &client) {

@@ -284,7 +284,10 @@ impl Shared {
                 changed.resources.fetch_add(1, Ordering::Release);
                 bus.resources_changed();
             }
-            Change::Updated(uri) => bus.updated(uri),
+            Change::Updated(uri) => match &self.shown {
+                Some(shown) => bus.updated_or_part(&shown(uri)),
+                None => bus.updated_or_part(uri),
+            },
             Change::Reopened => self.tell_all(),
             Change::Log(log) => self.log(log),
             Change::Other => {

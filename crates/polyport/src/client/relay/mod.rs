@@ -11,9 +11,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use polyport_model::{EXTENSION_TASKS, ListenParams, SubscriptionFilter};
-use polyport_proto::{ClientFacts, Era, Notice, Outcome, RpcError, TaskForm};
-use polyport_rt::{Answerer, Bus, Call, Context, Handler, OnNote, OnProgress, StartError, Wait};
+use polyport_model::{EXTENSION_TASKS, ListenParams, ServerCapabilities, SubscriptionFilter};
+use polyport_proto::{ClientFacts, Code, Era, Notice, Outcome, RpcError, TaskForm};
+use polyport_rt::{
+    Answerer, Bus, Call, Context, Handler, OnNote, OnProgress, StartError, Wait, Why,
+};
 use polyport_wire::{Message, Params, Raw, write};
 use serde_json::json;
 
@@ -41,11 +43,16 @@ pub struct Relay(Arc<Shared>);
 struct Shared {
     client: Client,
     bus: Bus,
+    /// The addresses under which clients see the server's resources, where these are others.
+    shown: Option<Shown>,
     changed: Changed,
     running: Running,
     parked: Parked,
     hearing: OnceLock<Hearing>,
 }
+
+/// From the address that a server gives a resource to that under which clients see it.
+pub type Shown = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// How often the lists of a server have changed since it was connected to, or may have.
 #[derive(Debug, Default)]
@@ -73,14 +80,16 @@ impl Client {
     /// # }
     /// ```
     pub fn into_handler(self) -> Relay {
-        self.into_handler_on(Bus::new())
+        self.into_handler_on(Bus::new(), None)
     }
 
-    /// The same where those who listen do so on a bus that there is already.
-    pub fn into_handler_on(self, bus: Bus) -> Relay {
+    /// The same where those who listen do so on a bus that there is already, and may see resources under other addresses than the
+    /// server's.
+    pub fn into_handler_on(self, bus: Bus, shown: Option<Shown>) -> Relay {
         let shared = Arc::new(Shared {
             client: self,
             bus,
+            shown,
             changed: Changed::default(),
             running: Running::default(),
             parked: Parked::default(),
@@ -115,7 +124,15 @@ impl Handler for Relay {
             method if method.starts_with("tasks/") && !shared.shares_tasks(&call.context) => {
                 Outcome::Failed(RpcError::method_not_found(method))
             }
-            _ => shared.clone().pass(call).await,
+            _ => {
+                let context = call.context.clone();
+                tokio::select! {
+                    biased;
+                    outcome = shared.clone().pass(call) => outcome,
+                    // The server need not work on until the grace of calls of our own is over.
+                    _ = context.cancelled() => Outcome::Failed(RpcError::new(Code::Internal, "cancelled")),
+                }
+            }
         }
     }
 
@@ -178,6 +195,11 @@ impl Relay {
     /// The client that asks the server.
     pub fn client(&self) -> &Client {
         &self.0.client
+    }
+
+    /// What the server offers whoever asks: tasks only where both have them in the same form.
+    pub fn offers(&self, context: &Context) -> ServerCapabilities {
+        self.0.offers(context)
     }
 
     /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources those that it has
@@ -277,16 +299,22 @@ impl Shared {
         }
     }
 
-    /// What the server has said of itself, as far as it holds for who asks.
-    fn discovered(&self, context: &Context) -> Raw {
-        let opened = self.client.opened();
-        let mut offers = opened.capabilities.clone();
+    /// What the server offers, as far as it holds for who asks.
+    fn offers(&self, context: &Context) -> ServerCapabilities {
+        let mut offers = self.client.opened().capabilities.clone();
         if !self.shares_tasks(context) {
             offers.tasks = None;
             if let Some(extensions) = &mut offers.extensions {
                 extensions.remove(EXTENSION_TASKS);
             }
         }
+        offers
+    }
+
+    /// What the server has said of itself, likewise.
+    fn discovered(&self, context: &Context) -> Raw {
+        let opened = self.client.opened();
+        let offers = self.offers(context);
         let mut result = json!({"capabilities": offers});
         if let Some(instructions) = &opened.instructions {
             result["instructions"] = json!(instructions);
@@ -335,6 +363,7 @@ impl Shared {
             notes: Some(logs(&asking)),
             on_behalf_of: self.facts(context),
             answers: Some(self.answers(asking)),
+            why: Some(given_up(context)),
             ..Wait::default()
         };
         let asked = if self.shares_tasks(context) {
@@ -379,6 +408,12 @@ impl Shared {
             asking.ask(method, params)
         })
     }
+}
+
+/// Why a call was given up, in the words of its client.
+fn given_up(context: &Context) -> Why {
+    let context = context.clone();
+    Arc::new(move || context.cancel_words().map(str::to_owned))
 }
 
 /// Passes on progress to a call that wants it.

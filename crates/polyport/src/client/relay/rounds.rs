@@ -35,6 +35,7 @@ pub(super) fn needed(needed: InputRequiredResult, context: &Context) -> Outcome 
             key: key.to_owned(),
             method,
             params: asked.params.clone(),
+            is_passed_on: true,
         });
     }
     let keys = questions.iter().map(|question| question.key.clone());

@@ -67,6 +67,10 @@ async fn subscriptions_reach_the_server_behind_and_end_there() {
             let heard = changes.next().await.unwrap().unwrap();
             assert_eq!(heard.change, Change::Updated(uri.to_owned()));
         }
+        // Nobody is subscribed to it: it may be a part of what somebody is.
+        handle.bus().updated_or_part("s://a/part");
+        let heard = changes.next().await.unwrap().unwrap();
+        assert_eq!(heard.change, Change::Updated("s://a/part".to_owned()));
         changes.leave("s://a").await.unwrap();
         until(|| handle.bus().watched() == 1).await;
         drop(changes);

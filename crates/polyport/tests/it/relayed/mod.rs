@@ -1,6 +1,7 @@
 //! A client as a handler: a server behind a server, in every pair of eras.
 
 mod asking;
+mod cancelling;
 mod hearing;
 
 use std::sync::{Arc, Mutex};

@@ -123,6 +123,7 @@ fn asking(server: Server) -> Server {
                         key: "a".to_owned(),
                         method: polyport::model::method::ELICITATION_CREATE,
                         params: Raw::encode(&params).ok(),
+is_passed_on: false,
                     }],
                     ..NeedInput::default()
                 })

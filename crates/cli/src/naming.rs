@@ -1,5 +1,5 @@
-//! What a server is called that is started by a command: after its program, or after what a runner of packages or scripts runs. Never
-//! after a word that may be a secret.
+//! What a server is called that nobody has named: after its program, after what a runner of packages or scripts runs, or after its
+//! host. Never after a word that may be a secret.
 
 use polyport_config::mask;
 
@@ -65,7 +65,7 @@ const SCRIPTS: &[&str] = &[
 ];
 
 /// The name.
-pub(super) fn of<'a>(program: &'a str, args: &'a [String], env: &[(String, String)]) -> &'a str {
+pub(crate) fn of<'a>(program: &'a str, args: &'a [String], env: &[(String, String)]) -> &'a str {
     let shown = mask::args(args.iter().map(String::as_str));
     let is_plain = |at: usize| {
         let word = &args[at];
@@ -120,6 +120,31 @@ fn short(word: &str) -> &str {
         .unwrap_or(name)
 }
 
+/// The name of a server at an address: of its host that which is its owner's, or the port of a machine that has no name.
+pub(crate) fn of_url(url: &str) -> String {
+    let host = url.split('/').nth(2).unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match host.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (host, ""),
+    };
+    let is_address =
+        host.starts_with('[') || host.split('.').all(|part| part.parse::<u8>().is_ok());
+    if host == "localhost" || is_address {
+        return format!("server-{port}").trim_end_matches('-').to_owned();
+    }
+    let mut parts: Vec<&str> = host.split('.').collect();
+    if parts.len() > 1 {
+        parts.pop();
+    }
+    // co.uk, com.au and their like.
+    let is_of_all = |part: &&str| matches!(*part, "ac" | "co" | "com" | "gov" | "net" | "org");
+    if parts.len() > 1 && parts.last().is_some_and(is_of_all) {
+        parts.pop();
+    }
+    parts.pop().unwrap_or_default().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +180,22 @@ mod tests {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let env = [("TOKEN".to_owned(), "given".to_owned())];
             assert_eq!(of(&words[0], &words[1..], &env), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn servers_at_addresses_are_called_after_their_owners() {
+        for (url, want) in [
+            ("https://mcp.github.com/mcp", "github"),
+            ("https://api.example.co.uk:8443/x", "example"),
+            ("https://user:secret@example.com/mcp?key=s", "example"),
+            ("http://box/mcp", "box"),
+            ("http://127.0.0.1:3001/mcp", "server-3001"),
+            ("http://localhost/mcp", "server"),
+            ("ws://[::1]:80/ws", "server-80"),
+            ("https://[::1]/mcp", "server"),
+        ] {
+            assert_eq!(of_url(url), want, "{url}");
         }
     }
 }

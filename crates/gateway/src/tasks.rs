@@ -1,0 +1,173 @@
+//! Tasks of several servers. Their ids are the servers' own, so that they pass as they are: whose a task is is remembered where it was
+//! made, and found out by asking where that is not known.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use polyport::{Call, Code, Outcome, Raw, RpcError, cursor};
+use polyport_wire::{Limits, Params, splice, write};
+
+use crate::peer::Peer;
+
+/// Tasks of a client whose server is remembered; the oldest are forgotten, and looked for again.
+const MAX_TASKS: usize = 1_000;
+/// In cursors, what stands for the list of tasks of the first server; those of the others follow.
+const PART: usize = 4;
+
+/// Whose the tasks of one client are.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks(Mutex<VecDeque<(String, usize)>>);
+
+impl Tasks {
+    fn server(&self, id: &str) -> Option<usize> {
+        let known = self.known();
+        let found = known.iter().rev().find(|(known, _)| known == id);
+        found.map(|(_, server)| *server)
+    }
+
+    fn note(&self, id: String, server: usize) {
+        let mut known = self.known();
+        known.retain(|(known, _)| *known != id);
+        if known.len() >= MAX_TASKS {
+            known.pop_front();
+        }
+        known.push_back((id, server));
+    }
+
+    /// Notes a task that has come of a call.
+    pub(crate) fn made(&self, outcome: &Outcome, server: usize) {
+        let (Outcome::Complete(result) | Outcome::Passed(result)) = outcome else {
+            return;
+        };
+        // Either era: the id is that of the result, or of the task in it.
+        let mut id = text_of(result.as_str(), "taskId");
+        splice::members(result.as_str(), |key, value| {
+            if key == "task" && value.starts_with('{') {
+                id = text_of(value, "taskId");
+            }
+        });
+        if let Some(id) = id {
+            self.note(id, server);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, VecDeque<(String, usize)>> {
+        // Nothing that is done under the lock leaves it half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request about a task: for the server that knows it.
+pub(crate) async fn about(peer: &Peer, call: Call) -> Outcome {
+    let Some(id) = call.params.text().and_then(|text| text_of(text, "taskId")) else {
+        let why = format!("{}: taskId is missing or not a text", call.method);
+        return Outcome::Failed(RpcError::invalid_params(why));
+    };
+    let servers = peer.with_tasks(&call.context).await;
+    if servers.is_empty() {
+        return Outcome::Failed(RpcError::method_not_found(call.method));
+    }
+    if let Some(server) = peer.tasks.server(&id) {
+        return peer.pass(server, call).await;
+    }
+    let mut missing = RpcError::invalid_params(format!("{}: there is no such task", call.method));
+    for server in servers {
+        let again = Call {
+            method: call.method,
+            params: call.params.clone(),
+            context: call.context.clone(),
+        };
+        match peer.pass(server, again).await {
+            Outcome::Failed(error) if error.code == Code::InvalidParams => missing = error,
+            Outcome::Failed(error) if error.code == Code::Internal => {}
+            known => {
+                peer.tasks.note(id, server);
+                return known;
+            }
+        }
+    }
+    Outcome::Failed(missing)
+}
+
+/// The list of tasks: that of one server after the other, in its own pages.
+pub(crate) async fn list(peer: &Peer, mut call: Call) -> Outcome {
+    let servers = peer.with_tasks(&call.context).await;
+    let Some(first) = servers.first() else {
+        return Outcome::Failed(RpcError::method_not_found(call.method));
+    };
+    let (server, theirs) = match call.params.cursor() {
+        None => (*first, String::new()),
+        Some(text) => match cursor::decode(&text) {
+            Some((part, theirs)) if part >= PART && servers.contains(&(part - PART)) => {
+                (part - PART, theirs)
+            }
+            _ => {
+                let why = "tasks/list: the cursor is not one of ours";
+                return Outcome::Failed(RpcError::invalid_params(why));
+            }
+        },
+    };
+    let mut members = Vec::new();
+    splice::members(call.params.text().unwrap_or("{}"), |key, value| {
+        if key != "cursor" {
+            member(&mut members, key, value.as_bytes());
+        }
+    });
+    if !theirs.is_empty() {
+        let mut text = Vec::new();
+        write::string(&mut text, &theirs);
+        member(&mut members, "cursor", &text);
+    }
+    match Params::parse(
+        [b"{", &members[..], b"}"].concat().into(),
+        &Limits::default(),
+    ) {
+        Ok(params) => call.params = params,
+        Err(error) => return Outcome::Failed(RpcError::invalid_params(error.to_string())),
+    }
+    let result = match peer.pass(server, call).await {
+        Outcome::Complete(result) => result,
+        // One that is down does not hide the tasks of the others.
+        Outcome::Failed(error) if error.code == Code::Internal && theirs.is_empty() => {
+            Raw::from_static("{\"tasks\":[]}")
+        }
+        other => return other,
+    };
+    let mut next = None;
+    let mut out = Vec::new();
+    splice::members(result.as_str(), |key, value| {
+        if key == "nextCursor" {
+            next = serde_json::from_str::<String>(value).ok();
+        } else {
+            member(&mut out, key, value.as_bytes());
+        }
+    });
+    let after = servers.iter().find(|other| **other > server);
+    let next = next
+        .filter(|next| !next.is_empty())
+        .map(|next| cursor::encode(PART + server, &next))
+        .or_else(|| Some(cursor::encode(PART + after?, "")));
+    if let Some(next) = next {
+        member(&mut out, "nextCursor", format!("\"{next}\"").as_bytes());
+    }
+    Outcome::Complete(Raw::trusted([b"{", &out[..], b"}"].concat()))
+}
+
+fn text_of(object: &str, member: &str) -> Option<String> {
+    let mut found = None;
+    splice::members(object, |key, value| {
+        if key == member {
+            found = serde_json::from_str(value).ok();
+        }
+    });
+    found
+}
+
+fn member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
+    if !out.is_empty() {
+        out.push(b',');
+    }
+    write::string(out, key);
+    out.push(b':');
+    out.extend_from_slice(value);
+}
