@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use polyport::Raw;
 use polyport::client::Connect;
 use polyport::model::{ElicitFormParams, ElicitResult, ElicitUrlParams, Object};
 use polyport::schema::Validator;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value};
 
 use crate::arguments;
@@ -17,6 +19,8 @@ use crate::ui;
 
 /// Tries at one field of a form.
 const TRIES: usize = 3;
+/// How often somebody who is waited for at a terminal is known not to be waited for any more.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The word that answers a question to visit a page.
 const PAGE: &str = "url";
@@ -49,6 +53,7 @@ impl Answers {
     pub(crate) fn on(&self, connect: Connect) -> Connect {
         let (forms, pages) = (self.clone(), self.clone());
         connect
+            .until_visited(done_there)
             .on_form(move |form| {
                 let answers = forms.clone();
                 async move { waiting(move || answers.fill(&form)).await }
@@ -247,6 +252,59 @@ pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<S
         asked
     });
     asking.await.unwrap_or(given)
+}
+
+/// Waits until somebody at the terminal says that he has done what there is to do at pages.
+async fn done_there(pages: Vec<ElicitUrlParams>) {
+    if !is_terminal() {
+        // Of a page without an id nobody tells.
+        if pages.iter().any(|page| page.elicitation_id.is_none()) {
+            return;
+        }
+        ui::note("note: waiting until the server tells that all is done there\n");
+        return std::future::pending().await;
+    }
+    let _asking = ui::Asking::begin();
+    ui::say("Waiting until all is done there; Enter asks the server again. ");
+    let unneeded = Unneeded::default();
+    let flag = unneeded.0.clone();
+    // One that has failed has not been pressed.
+    if tokio::task::spawn_blocking(move || pressed(&flag))
+        .await
+        .is_err()
+    {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Tells whoever reads the terminal that nobody waits for it any more, so that the next question finds what is typed.
+#[derive(Default)]
+struct Unneeded(Arc<AtomicBool>);
+
+impl Drop for Unneeded {
+    fn drop(&mut self) {
+        // Who has pressed Enter has begun a line.
+        if !self.0.swap(true, Ordering::Relaxed) {
+            ui::say("\n");
+        }
+    }
+}
+
+/// Waits for a line of standard input, and takes it, while it is needed.
+fn pressed(unneeded: &AtomicBool) {
+    let look = Timespec::try_from(LOOK).ok();
+    while !unneeded.load(Ordering::Relaxed) {
+        let input = io::stdin();
+        let mut input = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut input, look.as_ref()) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            _ if unneeded.swap(true, Ordering::Relaxed) => {}
+            _ => {
+                line();
+                return;
+            }
+        }
+    }
 }
 
 /// Asks for one field. False: nobody answers any more.

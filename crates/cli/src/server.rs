@@ -191,9 +191,12 @@ impl Named {
         nothing_more(&self.rest)
     }
 
-    /// The same with somebody who answers its questions.
+    /// The same with somebody who answers its questions, and does what there is to do at pages in the time that was given.
     pub(crate) fn answered_by(mut self, answers: &Answers) -> Self {
         self.connect = answers.on(self.connect);
+        if let Some(timeout) = self.timeout {
+            self.connect = self.connect.visiting(timeout);
+        }
         self
     }
 
@@ -257,6 +260,12 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Gone { said: lines, .. } => {
             let lines = lines.join("\n    ");
             said.code(4).hint(format!("it said last:\n    {lines}"))
+        }
+        ClientError::Refused(_) if !error.pages().is_empty() => {
+            let pages = error.pages();
+            let pages = pages.iter().map(|page| format!("{} ({})", page.url, page.message));
+            let pages = pages.collect::<Vec<_>>().join("\n    ");
+            said.code(8).hint(format!("visit first, and then try again:\n    {pages}"))
         }
         ClientError::Refused(refused) if is_unknown(refused.code) => said.code(5),
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said

@@ -35,6 +35,7 @@ mod topics;
 mod unreached;
 mod usage;
 mod verbs;
+mod visiting;
 mod voice;
 mod watching;
 mod web;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use polyport_model::method::{ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
 use polyport_model::{
@@ -24,6 +25,10 @@ pub(super) struct Answers {
     pub(super) sample:
         Option<Answering<CreateMessageParams, Result<CreateMessageResult, RpcError>>>,
     pub(super) roots: Option<Arc<[Root]>>,
+    /// The user says that he has done what there is to do at pages.
+    pub(super) visited: Option<Answering<Vec<ElicitUrlParams>, ()>>,
+    /// How long that is waited for.
+    pub(super) visiting: Option<Duration>,
 }
 
 /// A function as it is kept.

@@ -23,6 +23,7 @@ use super::outputs::Outputs;
 use super::receiver::Receiver;
 use super::tasks::TaskOnly;
 use super::verdicts::{Remembering, ServerKey, VerdictStore};
+use super::visits::Done;
 use super::{Client, ClientError, Serving};
 
 /// What a client says of itself unless told otherwise.
@@ -139,6 +140,22 @@ impl Connect {
 
     /// Sends the user to pages that a server names (`elicitation/create` with a url). Accepting says that the user has agreed, not
     /// that all is done there. Default: such questions are not taken.
+    ///
+    /// A request that is refused until pages were visited (-32042 in 2025-11-25) sends the user there by the same function. Once he
+    /// has agreed to all of them, it is sent once more: when the server tells that all is done there,
+    /// [the user says so](Self::until_visited), or [the wait](Self::visiting) is over. Where he has not agreed, the error of the
+    /// server names them ([`ClientError::pages`]). In 2026-07-28 pages are asked for with the other questions of a call, and nothing
+    /// tells that all is done there: the call goes on when the user says so, and at once where nobody does.
+    ///
+    /// ```
+    /// # use polyport::{Server, client::Connect, model::ElicitResult};
+    /// # let server = Server::new("shop", "1");
+    /// let connect = Connect::service(server.into_service()).on_page(|page| async move {
+    ///     println!("{}\n  {}", page.message, page.url);
+    ///     ElicitResult::accept(None)
+    /// });
+    /// # let _ = connect;
+    /// ```
     #[must_use]
     pub fn on_page<F, Fut>(mut self, function: F) -> Self
     where
@@ -146,6 +163,25 @@ impl Connect {
         Fut: Future<Output = ElicitResult> + Send + 'static,
     {
         self.answers.page = Some(boxed(function));
+        self
+    }
+
+    /// Resolves when the user says that all is done at these pages, which ends the wait before a request is sent once more; not every
+    /// server tells, and of pages without an id none does. It is dropped when the wait ends otherwise. Default: nobody says it.
+    #[must_use]
+    pub fn until_visited<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(Vec<ElicitUrlParams>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.answers.visited = Some(boxed(function));
+        self
+    }
+
+    /// How long it is waited at most for what the user does at pages, before a request is sent once more. Default: 5 minutes.
+    #[must_use]
+    pub fn visiting(mut self, wait: Duration) -> Self {
+        self.answers.visiting = Some(wait);
         self
     }
 
@@ -336,8 +372,12 @@ fn client(
     // In the legacy era nothing says for how long a result holds, nor whether its changes are told.
     let fresh = Arc::new(Fresh::new(keeps.fresh && profile.cache_hints));
     let is_structured = profile.structured != Structured::Absent;
-    let hears = fresh.clone();
-    caller.set_hearer(Arc::new(move |method, params| hears.hear(method, params)));
+    let done = Arc::new(Done::default());
+    let (changes, visits) = (fresh.clone(), done.clone());
+    caller.set_hearer(Arc::new(move |method, params| {
+        changes.hear(method, params);
+        visits.hear(method, params);
+    }));
     let receiver = Receiver::new(answers.clone(), opened.revision);
     let answers_all = receiver.clone();
     caller.set_answerer(Arc::new(move |method, params| {
@@ -353,6 +393,7 @@ fn client(
         on_behalf,
         task_only: TaskOnly::default(),
         fresh,
+        done,
         outputs: Outputs::new(keeps.outputs && is_structured),
         has_headers,
         caller,

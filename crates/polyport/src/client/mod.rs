@@ -29,6 +29,7 @@ mod receiver;
 mod relay;
 mod tasks;
 mod verdicts;
+mod visits;
 
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub use relay::{Changed, Relay, Shown};
 use tasks::TaskOnly;
 pub use tasks::{Called, Task};
 pub use verdicts::{MAX_VERDICTS, MemoryVerdicts, ServerKey, VERDICT_LIFE, VerdictStore};
+use visits::Done;
 
 /// Rounds of questions of one request in the modern era.
 const MAX_ROUNDS: usize = 16;
@@ -78,6 +80,7 @@ pub struct Client {
     on_behalf: bool,
     task_only: TaskOnly,
     fresh: Arc<Fresh>,
+    done: Arc<Done>,
     outputs: Outputs,
     /// Messages travel with headers.
     has_headers: bool,
@@ -280,8 +283,9 @@ impl Client {
         wait: Option<Wait>,
     ) -> Result<(Raw, usize), ClientError> {
         let mut asked = params.to_owned();
-        let mut is_refreshed = false;
+        let (mut is_refreshed, mut is_sent_away) = (false, false);
         for round in 1..=MAX_ROUNDS {
+            let sent = self.done.now();
             let answer = match &wait {
                 None => self.caller.request(method, &asked).await,
                 Some(wait) => self.caller.request_waiting(method, &asked, wait).await,
@@ -300,6 +304,10 @@ impl Client {
                     continue;
                 }
                 Err(ClientError::Refused(error)) => {
+                    if !is_sent_away && self.has_visited(&error, sent).await {
+                        is_sent_away = true;
+                        continue;
+                    }
                     if lists::may_be_unknown(error.code) {
                         self.fresh.doubt(method);
                     }
@@ -324,11 +332,17 @@ impl Client {
     ) -> Result<String, ClientError> {
         let mut members = "\"inputResponses\":{".to_owned();
         let questions = needed.input_requests.clone().unwrap_or_default();
+        let mut pages = Vec::new();
         for (i, (key, question)) in questions.iter().enumerate() {
             let (method, params) = (question.method.clone(), question.params.clone());
             let Ok(answer) = self.answers.clone().answer(method, params).await else {
                 return Err(ClientError::NeedsInput(Box::new(needed)));
             };
+            pages.extend(visits::agreed(
+                &question.method,
+                question.params.as_ref(),
+                &answer,
+            ));
             if i > 0 {
                 members.push(',');
             }
@@ -337,6 +351,7 @@ impl Client {
             members.push_str(answer.as_str());
         }
         members.push('}');
+        self.visit_in_round(pages).await;
         if let Some(state) = &needed.request_state {
             members.push_str(",\"requestState\":");
             members.push_str(&json!(state).to_string());

@@ -41,6 +41,7 @@ mod tasks;
 mod tools;
 mod uris;
 mod verdicts;
+mod visiting;
 mod visits;
 
 use polyport::schemars::JsonSchema;

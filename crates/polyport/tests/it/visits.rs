@@ -11,17 +11,17 @@ use crate::questions::{everything, text};
 
 /// What the page at the other end knows.
 #[derive(Clone, Default)]
-struct Page {
+pub(crate) struct Page {
     paid: Arc<AtomicBool>,
-    visits: Arc<Mutex<Vec<Visit>>>,
+    pub(crate) visits: Arc<Mutex<Vec<Visit>>>,
 }
 
 impl Page {
-    fn pay(&self) {
+    pub(crate) fn pay(&self) {
         self.paid.store(true, Ordering::SeqCst);
     }
 
-    fn ids(&self) -> Vec<String> {
+    pub(crate) fn ids(&self) -> Vec<String> {
         let visits = self.visits.lock().unwrap();
         visits.iter().map(|visit| visit.id().to_owned()).collect()
     }
@@ -38,7 +38,7 @@ impl Page {
         Err(Fault::visit_first([page]))
     }
 
-    fn server(&self) -> Server {
+    pub(crate) fn server(&self) -> Server {
         let [tool, prompt, resource, asks] = [(); 4].map(|()| self.clone());
         Server::new("t", "1")
             .tool("pay", "", move |cx, (): ()| {
@@ -70,7 +70,7 @@ impl Page {
     }
 }
 
-const KINDS: [(&str, &str); 3] = [
+pub(crate) const KINDS: [(&str, &str); 3] = [
     ("tools/call", r#"{"name":"pay","arguments":{}}"#),
     ("prompts/get", r#"{"name":"pay"}"#),
     ("resources/read", r#"{"uri":"pay:/"}"#),
@@ -86,7 +86,7 @@ async fn client(service: Service, revision: Revision, client: &Value, action: &s
 }
 
 /// The result, or the error as `{"code", "message", "data"}`.
-async fn ask(peer: &TestPeer, (method, params): (&str, &str)) -> Value {
+pub(crate) async fn ask(peer: &TestPeer, (method, params): (&str, &str)) -> Value {
     let params = serde_json::from_str(params).unwrap();
     match peer.request(method, &params).await {
         Ok(result) => result,
@@ -181,6 +181,11 @@ async fn a_modern_user_pays_on_the_way_or_says_no() {
     }
 }
 
+/// The word that all is done at a page.
+pub(crate) fn told(id: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}})
+}
+
 /// What a client hears before the answer to a ping.
 async fn hears(peer: &TestPeer) -> Vec<Value> {
     peer.request("ping", &json!({})).await.unwrap();
@@ -217,8 +222,7 @@ async fn that_a_page_is_done_is_told_once_and_to_whom_was_sent_there() {
         assert!(!done(two), "once");
         assert!(!two.done() && !handle.elicitation_complete("unknown"));
         assert_eq!(hears(&first).await, [] as [Value; 0]);
-        let told = json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": two.id()}});
-        assert_eq!(hears(&second).await, [told]);
+        assert_eq!(hears(&second).await, [told(two.id())]);
         // Whose client is gone is told nothing.
         first.stop().await;
         assert!(!done(one));
