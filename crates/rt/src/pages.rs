@@ -112,7 +112,8 @@ impl Context {
         });
     }
 
-    fn expect_visit(&self, id: &str) {
+    /// The client is sent to the page of this id: that all is done there may be told to it by [`Bus::visited`].
+    pub fn expect_visit(&self, id: &str) {
         if let Some(listener) = self.outlet().listener() {
             listener.expect_visit(id);
         }

@@ -121,20 +121,25 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// A question of a server as one of ours, if the client can be asked it. Keys are never used twice.
+/// The key of a question of ours. None is used twice.
+pub(super) fn key() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("q{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A question of a server as one of ours, if the client can be asked it.
 pub(super) fn question(
     method: &str,
     params: Option<Raw>,
     context: &Context,
 ) -> Result<Question, Raw> {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
     let profile = context.envelope().profile();
     let known = profile.question(method);
     let Some(method) = known.filter(|_| context.may_ask()) else {
         return Err(error(-32601, "The client cannot be asked this here."));
     };
     let question = Question {
-        key: format!("q{}", NEXT.fetch_add(1, Ordering::Relaxed)),
+        key: key(),
         method,
         params: params.map(|params| without_hop(&params, profile.era)),
         is_passed_on: true,

@@ -2,6 +2,7 @@
 
 mod ask;
 mod hear;
+mod pages;
 mod park;
 mod rounds;
 mod words;
@@ -37,7 +38,9 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// A legacy server that asks in the middle of a call of a modern client waits with it: the call is parked, at most 256 of them for 10
 /// minutes each, until the client brings the answers. A modern server that asks a legacy client is asked again with its answers. A
 /// question that names no call, as over stdio, belongs to the call that runs; of several, to the one that began last after the others
-/// had a second to end. Tasks pass where both sides have them in the same form; else a call is waited for.
+/// had a second to end. A legacy server that refuses a call until its user has visited pages has a modern client asked to send him
+/// there, which waits for at most 20 s for the server's word when it comes back ([`Connect::visiting`](super::Connect::visiting) says
+/// otherwise). Tasks pass where both sides have them in the same form; else a call is waited for.
 pub struct Relay(Arc<Shared>);
 
 struct Shared {
@@ -333,11 +336,11 @@ impl Shared {
             && self.era() == Era::Legacy
             && !context.in_task()
         {
-            return park::run(self, call).await;
+            return pages::run(self, call).await;
         }
         let asking: Asking = Arc::new(Waiting(context.clone()));
         let _running = self.running.enter(context, asking.clone());
-        self.request(&call, asking).await
+        pages::pass(&self, &call, asking).await
     }
 
     /// Asks the server; its questions go to `asking`.
@@ -376,7 +379,12 @@ impl Shared {
                 .await
         };
         match asked {
-            Ok(result) => words::complete(&result, context),
+            Ok(result) => {
+                if self.era() == Era::Modern {
+                    rounds::end(context);
+                }
+                words::complete(&result, context)
+            }
             Err(ClientError::NeedsInput(needed)) => rounds::needed(*needed, context),
             Err(error) => Outcome::Failed(words::failed(error)),
         }

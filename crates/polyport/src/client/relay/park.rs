@@ -62,10 +62,10 @@ struct Driven {
     handle: Option<String>,
 }
 
-/// Runs a call, or goes on with the one that its client brings back.
-pub(super) async fn run(shared: Arc<Shared>, call: Call) -> Outcome {
+/// Runs a call, or goes on with the one that its client brings back under a handle.
+pub(super) async fn run(shared: Arc<Shared>, call: Call, handle: Option<String>) -> Outcome {
     let context = call.context.clone();
-    let held = match context.state() {
+    let held = match handle {
         Some(handle) => match shared.parked.get(&handle) {
             Some(held) => held,
             None => return Outcome::Failed(RpcError::invalid_params(UNKNOWN)),

@@ -1,12 +1,16 @@
 //! A modern server that asks instead of answering: its questions become ours, and the answers go back with the same request.
 
-use polyport_model::InputRequiredResult;
-use polyport_proto::{NeedInput, Outcome, Question, RpcError};
+use polyport_model::method::ELICITATION_CREATE;
+use polyport_model::{
+    ElicitAction, ElicitParams, ElicitResult, ElicitUrlParams, InputRequiredResult,
+    UrlElicitationData,
+};
+use polyport_proto::{Code, Era, NeedInput, Outcome, Question, RpcError};
 use polyport_rt::Context;
-use polyport_wire::{splice, write};
+use polyport_wire::{Raw, splice, write};
 use serde::{Deserialize, Serialize};
 
-use super::words;
+use super::{pages, words};
 
 /// What we keep with the questions: nobody but us can read or change it.
 #[derive(Deserialize, Serialize)]
@@ -16,6 +20,9 @@ struct Kept {
     state: Option<String>,
     /// What it asked in this round.
     keys: Vec<String>,
+    /// Of this and of earlier rounds, the pages of which the client is told that all is done there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pages: Vec<String>,
 }
 
 /// The questions of the server, for whoever asks us.
@@ -25,8 +32,28 @@ pub(super) fn needed(needed: InputRequiredResult, context: &Context) -> Outcome 
         return Outcome::Failed(words::broken(why));
     }
     let profile = context.envelope().profile();
+    let kept = context.state();
+    let kept = kept.and_then(|kept| serde_json::from_str::<Kept>(&kept).ok());
+    let mut visited = kept.map(|kept| kept.pages).unwrap_or_default();
     let mut questions = Vec::new();
+    let mut unreachable = Vec::new();
     for (key, asked) in needed.input_requests.unwrap_or_default().iter() {
+        let mut params = asked.params.clone();
+        if let Some(mut page) = page(&asked.method, params.as_ref(), context) {
+            if !pages::can_visit(context) {
+                page.elicitation_id = Some(key.to_owned());
+                unreachable.push(page);
+                continue;
+            }
+            let Ok(visit) = context.visit(key) else {
+                let why = RpcError::new(Code::Internal, "No id could be made for a page.");
+                return Outcome::Failed(why);
+            };
+            page.elicitation_id = Some(visit.id().to_owned());
+            params = Raw::encode(&page).ok();
+            visited.retain(|visited| visited != key);
+            visited.push(key.to_owned());
+        }
         let Some(method) = profile.question(&asked.method) else {
             let why = "asks something that the client's revision has no question for";
             return Outcome::Failed(words::broken(why));
@@ -34,14 +61,29 @@ pub(super) fn needed(needed: InputRequiredResult, context: &Context) -> Outcome 
         questions.push(Question {
             key: key.to_owned(),
             method,
-            params: asked.params.clone(),
+            params,
             is_passed_on: true,
+        });
+    }
+    if !unreachable.is_empty() {
+        let data = UrlElicitationData {
+            elicitations: unreachable,
+            ..UrlElicitationData::default()
+        };
+        let why = RpcError::new(
+            Code::VisitFirst,
+            "This needs a user who can be sent to a page",
+        );
+        return Outcome::Failed(match Raw::encode(&data) {
+            Ok(data) => why.with_data(data),
+            Err(_) => words::broken("names pages that cannot be written"),
         });
     }
     let keys = questions.iter().map(|question| question.key.clone());
     let kept = Kept {
         state: needed.request_state,
         keys: keys.collect(),
+        pages: visited,
     };
     match serde_json::to_string(&kept) {
         Ok(state) => Outcome::NeedInput(NeedInput {
@@ -50,6 +92,31 @@ pub(super) fn needed(needed: InputRequiredResult, context: &Context) -> Outcome 
             ..NeedInput::default()
         }),
         Err(_) => Outcome::Failed(words::broken("asks what cannot be written")),
+    }
+}
+
+/// The page to which a question sends the user of a legacy client.
+fn page(method: &str, params: Option<&Raw>, context: &Context) -> Option<ElicitUrlParams> {
+    let is_legacy = context.envelope().profile().era == Era::Legacy;
+    if method != ELICITATION_CREATE || !is_legacy {
+        return None;
+    }
+    match params?.decode().ok()? {
+        ElicitParams::Url(page) => Some(page),
+        _ => None,
+    }
+}
+
+/// The call is over: a legacy client hears that all is done at the pages that its user has agreed to visit in it.
+pub(super) fn end(context: &Context) {
+    let kept = context.state();
+    let kept = kept.and_then(|kept| serde_json::from_str::<Kept>(&kept).ok());
+    for key in kept.iter().flat_map(|kept| &kept.pages) {
+        let answer = context.answer(key);
+        let answer = answer.and_then(|answer| answer.decode::<ElicitResult>().ok());
+        if answer.is_some_and(|answer| answer.action == ElicitAction::Accept) {
+            context.visited(key);
+        }
     }
 }
 

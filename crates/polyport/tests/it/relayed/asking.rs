@@ -57,7 +57,7 @@ impl Drop for Ends {
     }
 }
 
-fn facts(capabilities: &Value) -> ClientFacts {
+pub(super) fn facts(capabilities: &Value) -> ClientFacts {
     ClientFacts {
         info: Some(Raw::from_static("{\"name\":\"outer\",\"version\":\"1\"}")),
         capabilities: Raw::encode(capabilities).unwrap(),
@@ -65,7 +65,12 @@ fn facts(capabilities: &Value) -> ClientFacts {
 }
 
 /// A client that can do this, of a relay to a server in that revision.
-async fn behind(server: Server, theirs: Revision, ours: Revision, able: &Value) -> TestPeer {
+pub(super) async fn behind(
+    server: Server,
+    theirs: Revision,
+    ours: Revision,
+    able: &Value,
+) -> TestPeer {
     let client = Connect::service(server.into_service())
         .speaks(Revisions::NONE.with(theirs))
         .on_behalf_of(facts(able));
