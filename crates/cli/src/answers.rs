@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use polyport::Raw;
 use polyport::client::Connect;
 use polyport::model::{ElicitFormParams, ElicitResult, ElicitUrlParams, Object};
 use polyport::schema::Validator;
+use polyport::{ClientError, Raw};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value};
 
@@ -49,8 +49,12 @@ impl Answers {
         }
     }
 
-    /// A connection whose questions come here.
-    pub(crate) fn on(&self, connect: Connect) -> Connect {
+    /// A connection whose questions come here; `time` is for what there is to do at pages.
+    pub(crate) fn on(&self, connect: Connect, time: Option<Duration>) -> Connect {
+        let connect = match time {
+            Some(time) => connect.visiting(time),
+            None => connect,
+        };
         let (forms, pages) = (self.clone(), self.clone());
         connect
             .until_visited(done_there)
@@ -252,6 +256,16 @@ pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<S
         asked
     });
     asking.await.unwrap_or(given)
+}
+
+/// What there is to do about an error that wants pages visited first.
+pub(crate) fn visit_first(error: &ClientError) -> Option<String> {
+    let pages = error.pages();
+    let lines = pages
+        .iter()
+        .map(|page| format!("\n    {} ({})", page.url, page.message));
+    let lines: String = lines.collect();
+    (!pages.is_empty()).then(|| format!("visit first, and then try again:{lines}"))
 }
 
 /// Waits until somebody at the terminal says that he has done what there is to do at pages.

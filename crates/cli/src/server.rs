@@ -11,7 +11,7 @@ use polyport::serde::de::DeserializeOwned;
 use polyport::{Client, ClientError, Code, Command, Raw};
 use polyport_config::{Host, Word};
 
-use crate::answers::Answers;
+use crate::answers::{self, Answers};
 use crate::failure::Failure;
 use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::reaching::Reaching;
@@ -193,10 +193,7 @@ impl Named {
 
     /// The same with somebody who answers its questions, and does what there is to do at pages in the time that was given.
     pub(crate) fn answered_by(mut self, answers: &Answers) -> Self {
-        self.connect = answers.on(self.connect);
-        if let Some(timeout) = self.timeout {
-            self.connect = self.connect.visiting(timeout);
-        }
+        self.connect = answers.on(self.connect, self.timeout);
         self
     }
 
@@ -261,11 +258,8 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             let lines = lines.join("\n    ");
             said.code(4).hint(format!("it said last:\n    {lines}"))
         }
-        ClientError::Refused(_) if !error.pages().is_empty() => {
-            let pages = error.pages();
-            let pages = pages.iter().map(|page| format!("{} ({})", page.url, page.message));
-            let pages = pages.collect::<Vec<_>>().join("\n    ");
-            said.code(8).hint(format!("visit first, and then try again:\n    {pages}"))
+        ClientError::Refused(_) if let Some(hint) = answers::visit_first(error) => {
+            said.code(8).hint(hint)
         }
         ClientError::Refused(refused) if is_unknown(refused.code) => said.code(5),
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said

@@ -154,6 +154,7 @@ impl Sent {
                 key: key.clone(),
                 method: ELICITATION_CREATE,
                 params: Raw::encode(&page).ok(),
+                is_passed_on: true,
             });
         }
         match serde_json::to_string(self) {
