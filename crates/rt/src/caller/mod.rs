@@ -7,6 +7,7 @@ mod line;
 mod noted;
 mod offer;
 mod open;
+mod request;
 mod tap;
 mod wait;
 
@@ -16,9 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use polyport_model::META_LOG_LEVEL;
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
+use polyport_proto::{Asking, ClientFacts, Revision, Revisions};
 use polyport_wire::{Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot};
@@ -325,147 +325,6 @@ impl Caller {
         Wait {
             total: Some(self.timeout),
             ..Wait::default()
-        }
-    }
-
-    /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
-    async fn run(
-        &self,
-        method: &str,
-        params: &str,
-        meta: &str,
-        wait: &Wait,
-    ) -> Result<Raw, CallError> {
-        let reopened = self.shared.lock().reopened;
-        match self.once(method, params, meta, wait).await {
-            Err(CallError::SessionLost) => {
-                self.reopen(reopened).await?;
-                self.once(method, params, meta, wait).await
-            }
-            other => other,
-        }
-    }
-
-    async fn once(
-        &self,
-        method: &str,
-        params: &str,
-        meta: &str,
-        wait: &Wait,
-    ) -> Result<Raw, CallError> {
-        let (id, message) = {
-            let mut state = self.shared.lock();
-            let is_heard = wait.progress.is_some() || wait.idle.is_some();
-            let mut members = meta.to_owned();
-            if is_heard && meta.is_empty() {
-                members = state.asking.next_token();
-            }
-            if let Some(level) = wait.logs
-                && state.asking.revision().profile().era == Era::Modern
-            {
-                let comma = if members.is_empty() { "" } else { "," };
-                members.push_str(&format!("{comma}\"{META_LOG_LEVEL}\":\"{level}\""));
-            }
-            let client = wait.on_behalf_of.as_ref();
-            state.asking.request_of(client, method, params, &members)
-        };
-        match self.ask(id, message, wait).await {
-            Err(CallError::Status(status)) => Err(status.meant()),
-            other => other,
-        }
-    }
-
-    async fn ask(&self, id: RequestId, message: Vec<u8>, wait: &Wait) -> Result<Raw, CallError> {
-        let (sender, mut receiver) = oneshot::channel();
-        let begun = Instant::now();
-        {
-            let mut state = self.shared.lock();
-            if state.carrier.is_none() {
-                return Err(CallError::Closed);
-            }
-            // Asked for only to know that something comes, it is for nobody.
-            let unheard = || wait.idle.map(|_| Arc::new(|_| {}) as OnProgress);
-            let waiting = Waiting {
-                sender,
-                progress: wait.progress.clone().or_else(unheard),
-                answers: wait.answers.clone(),
-                notes: wait.notes.clone(),
-                heard: begun,
-            };
-            state.waiting.insert(id.clone(), waiting);
-        }
-        let unanswered = Unanswered {
-            shared: &self.shared,
-            id: &id,
-            why: wait.why.as_ref(),
-        };
-        let end = wait.total.map(|total| begun + total);
-        let sent = self.send(message);
-        match until(end.or_else(|| wait.idle.map(|idle| begun + idle)), sent).await {
-            Some(Ok(())) => {}
-            Some(Err(error)) => {
-                // It is not on its way: there is nothing to cancel.
-                self.shared.lock().waiting.remove(&id);
-                return Err(error);
-            }
-            None => return Err(CallError::TimedOut(begun.elapsed())),
-        }
-        loop {
-            let idle = wait.idle.and_then(|idle| Some(unanswered.heard()? + idle));
-            let next = [end, idle].into_iter().flatten().min();
-            if let Some(answer) = until(next, &mut receiver).await {
-                return answer.unwrap_or(Err(CallError::Closed));
-            }
-            let is_idle = wait.idle.zip(unanswered.heard());
-            let is_idle = is_idle.is_some_and(|(idle, heard)| heard.elapsed() >= idle);
-            if is_idle || end.is_some_and(|end| Instant::now() >= end) {
-                return Err(CallError::TimedOut(begun.elapsed()));
-            }
-        }
-    }
-}
-
-/// Waits for something, or until then.
-async fn until<T>(end: Option<Instant>, what: impl Future<Output = T>) -> Option<T> {
-    match end {
-        Some(end) => tokio::time::timeout_at(end, what).await.ok(),
-        None => Some(what.await),
-    }
-}
-
-/// A request; dropped without an answer, the server is told that nobody waits.
-struct Unanswered<'a> {
-    shared: &'a Shared,
-    id: &'a RequestId,
-    why: Option<&'a Why>,
-}
-
-impl Unanswered<'_> {
-    /// When something of it came last; now, while the server waits for us. None: it has been answered.
-    fn heard(&self) -> Option<Instant> {
-        let mut state = self.shared.lock();
-        let is_asked = !state.asked.is_empty();
-        let waiting = state.waiting.get_mut(self.id)?;
-        if is_asked {
-            waiting.heard = Instant::now();
-        }
-        Some(waiting.heard)
-    }
-}
-
-impl Drop for Unanswered<'_> {
-    fn drop(&mut self) {
-        let why = self.why.and_then(|why| why());
-        let mut state = self.shared.lock();
-        if state.waiting.remove(self.id).is_none() {
-            return;
-        }
-        let note = state.asking.cancel(self.id, why.as_deref());
-        let note = note.map(|text| state.outgoing(text));
-        let carrier = state.carrier.clone();
-        drop(state);
-        if let Some(carrier) = carrier {
-            carrier.forget(self.id, note);
         }
     }
 }
