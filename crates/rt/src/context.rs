@@ -1,22 +1,24 @@
-//! What a call says before it ends (progress, logs), what it may know, and how it learns that it is cancelled.
-//! Not how that looks on the wire of a transport: see [`Outlet`].
+//! What surrounds a call: what it may know, and how it learns that it is cancelled. What it says is in `says`; how that looks on the
+//! wire of a transport is for the [`Outlet`].
+
+mod outlet;
+mod says;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use polyport_model::Level;
-use polyport_proto::{Admitted, Envelope, Era, Limits};
-use polyport_wire::{Params, RequestId, write};
+use polyport_proto::{Admitted, Envelope, Era};
+use polyport_wire::{Params, RequestId};
 use tokio::sync::Notify;
 
-use crate::bus::{Alert, Listener};
+use crate::bus::Alert;
 use crate::marks::Marks;
-use crate::question::Asked;
 use crate::revocation::Revocation;
 use crate::rounds::Rounds;
-use crate::said::{Said, log_message, notification, number};
+use crate::said::Said;
+pub use outlet::Outlet;
 
 /// One request to answer.
 pub struct Call {
@@ -46,67 +48,6 @@ impl fmt::Debug for Call {
             .field("method", &self.method)
             .field("context", &self.context)
             .finish_non_exhaustive()
-    }
-}
-
-/// Where an edge takes what a call has to say before it ends.
-pub trait Outlet: Alert {
-    /// Takes one message, without framing.
-    ///
-    /// # Errors
-    /// There is no room; the message comes back.
-    fn note(&self, context: &Context, message: Vec<u8>) -> Result<(), Vec<u8>>;
-
-    /// Ends the stream of this call early; the client is asked to come back for the rest after `retry`. False: nothing changes,
-    /// because there is no such stream here, or nobody could come back to it.
-    fn release(&self, context: &Context, retry: Duration) -> bool {
-        let _ = (context, retry);
-        false
-    }
-
-    /// The name of the transport, for our own log.
-    fn transport(&self) -> &'static str;
-
-    /// Sends a request to a legacy client on the stream of this call and hands on the answer. Where there is no room for it, the
-    /// asker is told.
-    ///
-    /// # Errors
-    /// The client cannot be asked here.
-    fn ask(&self, context: &Context, asked: Asked) -> Result<(), Asked> {
-        let _ = context;
-        Err(asked)
-    }
-
-    /// An asker of this call is closed: nobody waits for its answer.
-    fn unask(&self, context: &Context) {
-        let _ = context;
-    }
-
-    /// How long a question may wait for its answer.
-    fn question_wait(&self) -> Duration {
-        Limits::default().question_wait
-    }
-
-    /// How much longer a question that has waited for so long waits for somebody who reads the stream of its call. Zero: it has
-    /// waited long enough. None: there is no such bound here.
-    fn patience(&self, waited: Duration) -> Option<Duration> {
-        let _ = waited;
-        None
-    }
-
-    /// Is it a task that says this? Then its questions wait for their answers in both eras.
-    fn in_task(&self) -> bool {
-        false
-    }
-
-    /// Who hears of changes for the legacy session of this call.
-    fn listener(&self) -> Option<Arc<Listener>> {
-        None
-    }
-
-    /// What this listener hears goes out on the stream of this call, until it ends.
-    fn attach(&self, context: &Context, listener: Arc<Listener>) {
-        let _ = (context, listener);
     }
 }
 
@@ -203,104 +144,6 @@ impl Context {
         &self.0.params
     }
 
-    /// Sends a notification; false: there was no room, or the call is over.
-    pub fn send(&self, method: &str, params: &[u8]) -> bool {
-        let said = self.said();
-        let sent = self.state_code() == RUNNING
-            && self
-                .0
-                .outlet
-                .note(self, notification(method, params))
-                .is_ok();
-        drop(said);
-        sent
-    }
-
-    /// Reports progress to a client that asked for it; to others nothing is sent.
-    ///
-    /// `progress` must grow from report to report: what does not is left out (basic/utilities/progress). A burst of 8 goes
-    /// out at once, then 5 a second; the newest of those held back goes out before the result.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(token) = self.0.envelope.progress_token() else {
-            return;
-        };
-        let mut said = self.said();
-        if self.state_code() != RUNNING || self.0.marks.is_expired() || !progress.is_finite() {
-            return;
-        }
-        let said = said.get_or_insert_with(Said::new);
-        if progress <= said.last {
-            return;
-        }
-        said.last = progress;
-        let mut params = b"{\"progressToken\":".to_vec();
-        params.extend_from_slice(token.as_bytes());
-        params.extend_from_slice(b",\"progress\":");
-        number(&mut params, progress);
-        if let Some(total) = total.filter(|t| t.is_finite()) {
-            params.extend_from_slice(b",\"total\":");
-            number(&mut params, total);
-        }
-        if let Some(message) = message {
-            params.extend_from_slice(b",\"message\":");
-            write::string(&mut params, message);
-        }
-        params.push(b'}');
-        let text = notification("notifications/progress", &params);
-        if said.progress.admit(said.clock.now()) {
-            said.held_back = self.0.outlet.note(self, text).err();
-        } else {
-            said.held_back = Some(text);
-        }
-    }
-
-    /// Sends a log message to a client that asked for this level; to others nothing is sent. `data` is JSON text.
-    ///
-    /// A burst of 50, then 20 a second; how many were left out is said afterwards (server/utilities/logging). What the model
-    /// must see belongs in the result.
-    pub fn log(&self, level: Level, logger: Option<&str>, data: &str) {
-        if self
-            .0
-            .envelope
-            .log_level()
-            .is_none_or(|wanted| level < wanted)
-        {
-            return;
-        }
-        let mut said = self.said();
-        if self.state_code() != RUNNING || self.0.marks.is_expired() {
-            return;
-        }
-        let said = said.get_or_insert_with(Said::new);
-        if !said.logs.admit(said.clock.now()) {
-            said.left_out += 1;
-            return;
-        }
-        let left_out = said.left_out;
-        if let Some(note) = said.take_left_out()
-            && self.0.outlet.note(self, note).is_err()
-        {
-            // It is said with the next one. The message itself has hardly room either, and is counted below.
-            said.left_out = left_out;
-        }
-        if self
-            .0
-            .outlet
-            .note(self, log_message(level, logger, data))
-            .is_err()
-        {
-            said.left_out += 1;
-        }
-    }
-
-    /// Would a log message of this level be sent at all?
-    pub fn logs(&self, level: Level) -> bool {
-        self.0
-            .envelope
-            .log_level()
-            .is_some_and(|wanted| level >= wanted)
-    }
-
     /// Is the call no longer wanted, so that it is not answered?
     pub fn is_cancelled(&self) -> bool {
         self.state_code() > OVER
@@ -393,26 +236,6 @@ impl Context {
         self.state_code() == RUNNING && self.0.outlet.release(self, retry)
     }
 
-    /// Ends what may be said: whatever comes later is left out. Gives back what was held back and goes before the result.
-    pub fn finish(&self) -> Vec<Vec<u8>> {
-        let mut said = self.said();
-        if self
-            .0
-            .state
-            .compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Relaxed)
-            .is_err()
-        {
-            return Vec::new();
-        }
-        let Some(said) = said.as_mut() else {
-            return Vec::new();
-        };
-        said.take_left_out()
-            .into_iter()
-            .chain(said.held_back.take())
-            .collect()
-    }
-
     /// Are both the surroundings of one call?
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -482,17 +305,6 @@ impl Context {
         }
         *task.rounds() = rounds;
         task
-    }
-
-    /// Passes on a message of a task that this call waits for.
-    pub(crate) fn pass(&self, message: Vec<u8>) -> Result<(), Vec<u8>> {
-        let said = self.said();
-        let passed = match self.state_code() {
-            RUNNING => self.0.outlet.note(self, message),
-            _ => Err(message),
-        };
-        drop(said);
-        passed
     }
 
     pub(crate) fn rounds(&self) -> MutexGuard<'_, Option<Box<Rounds>>> {
