@@ -1,11 +1,13 @@
 //! The loop of a line-framed connection: bytes in, calls begun in order, answers out. Not what the messages mean.
 
+mod questions;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use polyport_proto::peer::{self, wants_reply};
 use polyport_proto::{Admitted, Blame, Envelope, Outcome, Peer, Principal, Receipt, Turn};
-use polyport_wire::{Line, Lines, Malformed, Message, Raw, batch, splice};
+use polyport_wire::{Line, Lines, Malformed, Message, batch, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
@@ -13,10 +15,11 @@ use crate::bus::{Alert, Listener};
 use crate::context::{Call, CancelReason, Context, Outlet};
 use crate::listen;
 use crate::outbox::{Item, Outbox};
-use crate::question::{self, Asked, NoAnswer};
+use crate::question::Asked;
 use crate::run::{Begun, begin};
 use crate::service::Service;
 use crate::stop::Stop;
+use questions::Asker;
 
 /// Answers are written when this much has gathered, even if more messages are at hand.
 const FLUSH_AT: usize = 64 << 10;
@@ -102,12 +105,6 @@ struct Driver<'a> {
     ended: bool,
     /// When the drain is over.
     deadline: Option<Instant>,
-}
-
-/// Who waits for the answer to a request of ours, and for which call.
-struct Asker {
-    context: Context,
-    sender: question::Asker,
 }
 
 /// Why what we had to say was not written.
@@ -385,64 +382,6 @@ impl Driver<'_> {
             }
         }
         self.handle_changes();
-    }
-
-    fn ask(&mut self, context: Context, Asked { question, asker }: Asked) {
-        if asker.is_closed() || context.is_revoked() {
-            return;
-        }
-        if !self.open {
-            // What it would answer is not read any more.
-            let _ = asker.send(Err(NoAnswer::Gone));
-            return;
-        }
-        if !self.peer.is_initialized() {
-            // basic/lifecycle: nothing is asked before the client is ready.
-            if self.early.len() < self.service.limits.questions_per_session {
-                self.early.push((context, Asked { question, asker }));
-            } else {
-                let _ = asker.send(Err(NoAnswer::TooMany));
-            }
-            return;
-        }
-        let start = self.out.len();
-        let params = question.params.as_ref().map(Raw::as_str);
-        let asker = Asker {
-            context,
-            sender: asker,
-        };
-        let asked = self.peer.ask(question.method, params, asker, &mut self.out);
-        if let Err(asker) = asked {
-            let _ = asker.sender.send(Err(NoAnswer::TooMany));
-        }
-        self.end_line(start);
-    }
-
-    /// Tells the client that nobody waits for an answer any more; not where it knows, because it cancelled the call.
-    fn forget_questions(&mut self) {
-        if self.peer.asked() == 0 {
-            return;
-        }
-        let mut cancels = Vec::new();
-        self.peer.forget(
-            |asker| asker.sender.is_closed(),
-            |asker| !asker.context.is_revoked(),
-            |_, cancel| cancels.push(cancel),
-        );
-        for cancel in cancels {
-            self.line(&cancel);
-        }
-    }
-
-    /// The input has ended: nobody can answer any more.
-    fn give_up_questions(&mut self) {
-        let early = std::mem::take(&mut self.early).into_iter();
-        let mut askers: Vec<_> = early.map(|(_, asked)| asked.asker).collect();
-        self.peer
-            .forget(|_| true, |_| true, |asker, _| askers.push(asker.sender));
-        for asker in askers {
-            let _ = asker.send(Err(NoAnswer::Gone));
-        }
     }
 
     /// Writes what has changed outside of calls.
