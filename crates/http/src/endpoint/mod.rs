@@ -11,10 +11,8 @@ use http::{HeaderMap, Request, Response, request};
 use http_body::Body as HttpBody;
 use polyport_proto::http::classify::Endpoint as Rules;
 use polyport_proto::http::headers::Accepts;
-use polyport_proto::http::{Guard, Head, Mirror, Refusal, Route, Sessions, Verb};
-use polyport_proto::revision::modern;
-use polyport_proto::revision::seal::seal;
-use polyport_proto::{Admitted, Blame, Era, Outcome, Principal, Receipt, Revisions, RpcError};
+use polyport_proto::http::{Guard, Head, Refusal, Route, Sessions, Verb};
+use polyport_proto::{Admitted, Blame, Era, Outcome, Principal, Revisions, RpcError};
 use polyport_rt::run::{Begun, begin};
 use polyport_rt::{Call, Clock, Context, Service, Started};
 use tokio::sync::oneshot;
@@ -31,6 +29,7 @@ use crate::store::Store;
 use session::Session;
 
 mod legacy;
+mod modern;
 mod pair;
 mod session;
 mod streams;
@@ -364,73 +363,6 @@ impl Endpoint {
         }
     }
 
-    fn check_mirrored_arguments(
-        &self,
-        headers: &HeaderMap,
-        receipt: &Receipt,
-        admitted: &Admitted,
-    ) -> Result<(), Refusal> {
-        if receipt.method != "tools/call" {
-            return Ok(());
-        }
-        let Some(tool) = admitted.params.name() else {
-            return Ok(());
-        };
-        let failed = |error| Refusal {
-            status: 500,
-            id: Some(receipt.id.clone()),
-            error: Some(error),
-        };
-        let Some(params) = self.0.service.header_params(&tool).map_err(failed)? else {
-            return Ok(());
-        };
-        let checked = Mirror::new(headers).check_params(&params, admitted.params.arguments());
-        checked.map_err(|blame| Refusal::new(&blame, Some(receipt.id.clone())))
-    }
-
-    /// A modern call: nothing is kept of it, and closing the response cancels it.
-    async fn modern(
-        &self,
-        receipt: Receipt,
-        admitted: Admitted,
-        accepts: Accepts,
-    ) -> Response<Body> {
-        let service = &self.0.service;
-        let refused = if !accepts.sse && receipt.method == "subscriptions/listen" {
-            // All that it comes to is a stream.
-            Err(Blame::StreamNotAcceptable)
-        } else {
-            service.check_room()
-        };
-        if let Err(blame) = refused {
-            return respond::refusal(&Refusal::new(&blame, Some(receipt.id)), "");
-        }
-        let exchange = Arc::new(Exchange::calls(&service.limits, 1, accepts.sse));
-        let call = Call::new(admitted, exchange.clone());
-        let context = call.context.clone();
-        match begin(service, call) {
-            Begun::Ready(outcome) => {
-                let mut text = Vec::new();
-                seal(&receipt, &outcome, service.speaks, &mut text);
-                exchange.end(&context, modern::status(&outcome), text);
-                let nothing = OnClose::Nothing;
-                self.respond(exchange, accepts, nothing, begin_stream).await
-            }
-            Begun::Pending(running) => {
-                let guard = OnClose::Cancel(context.clone());
-                let (ended, speaks) = (exchange.clone(), service.speaks);
-                running.spawn(service, move |outcome| {
-                    let mut text = Vec::new();
-                    if let Some(outcome) = outcome.as_ref().filter(|_| !context.is_cancelled()) {
-                        seal(&receipt, outcome, speaks, &mut text);
-                    }
-                    ended.end(&context, outcome.as_ref().map_or(200, modern::status), text);
-                });
-                self.respond(exchange, accepts, guard, begin_stream).await
-            }
-        }
-    }
-
     /// Waits until it is clear whether this is one answer or a stream, which then is begun. A call that stays silent becomes a
     /// stream when a proxy might lose patience, or sooner where a client could come back to it.
     pub(crate) async fn respond(
@@ -498,9 +430,4 @@ impl Endpoint {
         };
         (context, outcome)
     }
-}
-
-/// A stream to which nobody can come back.
-fn begin_stream(exchange: &Arc<Exchange>) {
-    exchange.begin_stream(None);
 }
