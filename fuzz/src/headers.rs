@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderValue, header};
 use polyport_proto::http::guard::Guard;
-use polyport_proto::http::headers::{self, Accepts, METHOD, Mirror, NAME, PROTOCOL_VERSION};
+use polyport_proto::http::headers::{self, Accepts, METHOD, NAME, PROTOCOL_VERSION};
+use polyport_proto::http::mirror::{self, Mirror};
 use polyport_wire::{Limits, Message};
 
 use crate::head::Request;
@@ -107,7 +108,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 }
 
 fn check_decoded(value: &HeaderValue) {
-    let Ok(text) = headers::decode(value) else {
+    let Ok(text) = mirror::decode(value) else {
         return;
     };
     let value = value.as_bytes().trim_ascii();
@@ -128,7 +129,7 @@ fn check_encoded(text: &str) {
         wrapped(text)
     };
     let value = HeaderValue::from_str(&encoded).expect("what is encoded fits a header");
-    assert_eq!(headers::decode(&value).as_deref(), Ok(text), "{encoded}");
+    assert_eq!(mirror::decode(&value).as_deref(), Ok(text), "{encoded}");
 }
 
 /// `=?base64?…?=` around the text, by RFC 4648 §4.
@@ -227,11 +228,7 @@ fn check_mirror(headers: &HeaderMap, message: &Message) {
         _ => return,
     };
     match name {
-        Some(name) => assert_eq!(
-            headers::decode(only(NAME)),
-            Ok(name),
-            "the name is the same"
-        ),
+        Some(name) => assert_eq!(mirror::decode(only(NAME)), Ok(name), "the name is the same"),
         None => assert!(!headers.contains_key(NAME), "there is no name to mirror"),
     }
 }

@@ -2,7 +2,8 @@
 
 use http::{HeaderMap, HeaderValue, header};
 use polyport_proto::Revision;
-use polyport_proto::http::headers::{self, encode, mirrored};
+use polyport_proto::http::headers;
+use polyport_proto::http::mirror::{self, encode, mirrored};
 use polyport_rt::Inbox;
 use polyport_wire::Message;
 
@@ -29,7 +30,7 @@ pub(super) fn of_message(
     if profile.mirrored_headers {
         head.insert(headers::METHOD, encode(&method));
         let params = message.params();
-        let name = headers::name(&method, params);
+        let name = mirror::name(&method, params);
         if let Some(name) = &name {
             head.insert(headers::NAME, encode(name));
         }

@@ -5,7 +5,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use polyport_wire::{Kind, Malformed, Message, RequestId, batch};
 
 use super::guard::Guard;
-use super::headers::{Accepts, Mirror, PROTOCOL_VERSION, SESSION_ID, is_json};
+use super::headers::{Accepts, PROTOCOL_VERSION, SESSION_ID, is_json};
+use super::mirror::Mirror;
 use crate::blame::Blame;
 use crate::envelope::Envelope;
 use crate::limits::Limits;

@@ -4,12 +4,13 @@ pub mod challenge;
 pub mod classify;
 pub mod guard;
 pub mod headers;
+pub mod mirror;
 pub mod replay;
 pub mod session;
 
 pub use challenge::Challenge;
 pub use classify::{Head, PairPath, Refusal, Route, Verb};
 pub use guard::Guard;
-pub use headers::{HeaderParam, Mirror, ParamKind};
+pub use mirror::{HeaderParam, Mirror, ParamKind};
 pub use replay::{EventId, Log};
 pub use session::{Occupied, SessionId, Sessions};

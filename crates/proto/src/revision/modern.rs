@@ -9,7 +9,7 @@ use super::tasks::{self, Words};
 use super::{Era, Revision, Revisions};
 use crate::blame::Blame;
 use crate::envelope::{ClientFacts, Envelope};
-use crate::http::headers::Mirror;
+use crate::http::Mirror;
 use crate::outcome::task::{Task, TaskEnd};
 use crate::outcome::{Code, NeedInput, Outcome, Question, RpcError};
 use crate::receipt::Receipt;
