@@ -56,8 +56,9 @@ impl Answers {
             None => connect,
         };
         let (forms, pages) = (self.clone(), self.clone());
+        let is_said = self.page().is_some();
         connect
-            .until_visited(done_there)
+            .until_visited(move |pages| done_there(pages, is_said))
             .on_form(move |form| {
                 let answers = forms.clone();
                 async move { waiting(move || answers.fill(&form)).await }
@@ -164,13 +165,17 @@ impl Answers {
         ElicitResult::accept(Some(content))
     }
 
-    fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
-        self.lock().asked.insert(PAGE.to_owned());
-        let given = self.words.iter().find_map(|word| {
+    /// What was said beforehand of pages.
+    fn page(&self) -> Option<&str> {
+        self.words.iter().find_map(|word| {
             let (name, value) = word.split_once('=')?;
             (name == PAGE).then_some(value)
-        });
-        match given {
+        })
+    }
+
+    fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
+        self.lock().asked.insert(PAGE.to_owned());
+        match self.page() {
             Some("accept") => {
                 ui::note(&format!("note: the server sends you to {}\n", page.url));
                 return ElicitResult::accept(None);
@@ -268,13 +273,15 @@ pub(crate) fn visit_first(error: &ClientError) -> Option<String> {
     (!pages.is_empty()).then(|| format!("visit first, and then try again:{lines}"))
 }
 
-/// Waits until somebody at the terminal says that he has done what there is to do at pages.
-async fn done_there(pages: Vec<ElicitUrlParams>) {
+/// Waits until somebody at the terminal says that he has done what there is to do at pages; `is_said`: that they are visited was said
+/// beforehand.
+async fn done_there(pages: Vec<ElicitUrlParams>, is_said: bool) {
+    // Of a page without an id no server tells.
+    let is_told = pages.iter().all(|page| page.elicitation_id.is_some());
+    if !is_told && (is_said || !is_terminal()) {
+        return;
+    }
     if !is_terminal() {
-        // Of a page without an id nobody tells.
-        if pages.iter().any(|page| page.elicitation_id.is_none()) {
-            return;
-        }
         ui::note("note: waiting until the server tells that all is done there\n");
         return std::future::pending().await;
     }

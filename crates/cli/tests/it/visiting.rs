@@ -1,7 +1,7 @@
 //! A call that is refused until its user has visited a page: who agrees is told where, and the call is made once more.
 
 use std::os::fd::OwnedFd;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use crate::asking::run;
 use crate::support::{Place, terminal};
@@ -56,10 +56,13 @@ fn who_agrees_beforehand_is_told_where_and_who_does_not_is_told_why() {
     }
 }
 
-/// A program at a terminal.
+/// A call of the server at a terminal.
 fn at_terminal(place: &Place, options: &[&str]) -> (Child, OwnedFd) {
+    start(place.command(words(options)))
+}
+
+fn start(mut command: Command) -> (Child, OwnedFd) {
     let (ours, theirs) = terminal();
-    let mut command = place.command(words(options));
     command.stdin(theirs.try_clone().unwrap()).stderr(theirs);
     (command.spawn().unwrap(), ours)
 }
@@ -96,6 +99,20 @@ fn a_terminal_agrees_and_says_that_all_is_done() {
     rustix::io::write(&ours, b"Ada\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.stdout, b"connected Ada\n", "{output:?}");
+
+    // In the modern era nobody but the user says it, here or beforehand.
+    let modern = ["call", "--era", "modern", "demo", "visit"];
+    let said = [&modern[..], &["--answer", "url=accept"]].concat();
+    let (child, _ours) = start(place.command(said));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let (child, ours) = start(place.command(modern));
+    shown(&ours, "Go there?");
+    rustix::io::write(&ours, b"y\n").unwrap();
+    shown(&ours, "Enter asks the server again");
+    rustix::io::write(&ours, b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 
     let (child, ours) = at_terminal(&place, &[]);
     shown(&ours, "Go there?");

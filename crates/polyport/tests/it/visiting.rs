@@ -1,11 +1,12 @@
 //! A client that is refused until its user has visited pages sends him there, and asks once more.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polyport::client::Connect;
 use polyport::model::{ElicitResult, ElicitUrlParams, Object};
-use polyport::{Client, ClientError, Command, Raw, Revision, Revisions, Speaker};
+use polyport::{Client, ClientError, Command, Fault, Raw, Revision, Revisions, Server, Speaker};
 use tokio::time::{Instant, sleep};
 
 use crate::visits::Page;
@@ -131,6 +132,93 @@ async fn the_user_or_the_program_ends_the_wait() {
     let begun = Instant::now();
     pay(&client, "tools/call").await.unwrap();
     assert_eq!(begun.elapsed().as_secs(), 7);
+}
+
+// req: Q-SENT
+#[tokio::test(start_paused = true)]
+async fn one_word_is_for_all_who_wait_and_for_nobody_who_comes_later() {
+    let paid = Arc::new(AtomicBool::new(false));
+    let pays = paid.clone();
+    // It names the same page by the same id each time.
+    let server = Server::new("t", "1").tool("pay", "", move |_cx, (): ()| {
+        let is_paid = pays.load(Ordering::SeqCst);
+        async move {
+            if is_paid {
+                return Ok("paid");
+            }
+            Err(Fault::visit_first([ElicitUrlParams {
+                message: "Pay".to_owned(),
+                url: "https://pay.example/".to_owned(),
+                elicitation_id: Some("same".to_owned()),
+                ..ElicitUrlParams::default()
+            }])
+            .into())
+        }
+    });
+    let handle = server.handle();
+    let client = Connect::service(server.into_service())
+        .speaks(Revisions::NONE.with(Revision::V2025_11_25))
+        .on_page(|_page| async { ElicitResult::accept(None) })
+        .connect()
+        .await
+        .unwrap();
+    for after in [30, 10] {
+        paid.store(false, Ordering::SeqCst);
+        let begun = Instant::now();
+        let (one, other, ()) = tokio::join!(
+            pay(&client, "tools/call"),
+            pay(&client, "tools/call"),
+            async {
+                sleep(Duration::from_secs(after)).await;
+                paid.store(true, Ordering::SeqCst);
+                assert!(handle.elicitation_complete("same"));
+            }
+        );
+        for called in [one, other] {
+            assert!(called.unwrap().contains("paid"), "after {after} s");
+        }
+        assert_eq!(begun.elapsed().as_secs(), after);
+    }
+}
+
+// req: Q-SENT
+#[tokio::test(start_paused = true)]
+async fn a_modern_call_goes_on_when_the_user_says_so() {
+    // Who says when, if anybody; how long that is waited for; and when the call goes on.
+    for (says, waits, took, is_paid) in [
+        (Some(7), 300, 7, true),
+        (Some(7), 3, 3, false),
+        (None, 300, 0, false),
+    ] {
+        for kind in KINDS {
+            let at = format!("{kind} {says:?} {waits}");
+            let page = Page::default();
+            let mut connect = Connect::service(page.server().into_service())
+                .speaks(Revisions::NONE.with(Revision::LATEST))
+                .visiting(Duration::from_secs(waits))
+                .on_page(|_page| async { ElicitResult::accept(None) });
+            if let Some(says) = says {
+                let page = page.clone();
+                connect = connect.until_visited(move |pages| {
+                    assert_eq!((pages.len(), &pages[0].elicitation_id), (1, &None));
+                    let page = page.clone();
+                    async move {
+                        sleep(Duration::from_secs(says)).await;
+                        page.pay();
+                    }
+                });
+            }
+            let client = connect.connect().await.unwrap();
+            let begun = Instant::now();
+            let paid = match pay(&client, kind).await {
+                Ok(text) => text,
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(begun.elapsed().as_secs(), took, "{at}: {paid}");
+            let said = if is_paid { "paid" } else { "call again" };
+            assert!(paid.contains(said), "{at}: {paid}");
+        }
+    }
 }
 
 // req: Q-SENT
