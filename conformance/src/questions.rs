@@ -247,5 +247,6 @@ fn confirm() -> Question {
         key: "confirm".to_owned(),
         method: polyport::model::method::ELICITATION_CREATE,
         params: Raw::encode(&params).ok(),
+        is_passed_on: false,
     }
 }

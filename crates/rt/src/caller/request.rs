@@ -8,7 +8,7 @@ use polyport_wire::{Raw, RequestId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CallError, Caller, OnProgress, Shared, Wait, Wait, Whying};
+use super::{CallError, Caller, OnProgress, Shared, Wait, Waiting, Why};
 
 impl Caller {
     /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
