@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polyport_model::{CancelledParams, ProgressParams, ProgressToken};
 use polyport_proto::http::HeaderParam;
-use polyport_wire::{Kind, Limits, Message, Raw, RequestId, batch, write};
+use polyport_wire::{Kind, Limits, Malformed, Message, Raw, RequestId, batch, write};
 use tokio::time::Instant;
 
 use super::{CallError, Shared, Speaker};
@@ -119,7 +119,7 @@ impl Inbox {
         match Message::parse(frame.clone(), limits) {
             Ok(message) => self.give(request, message),
             // Broken, and yet a message: if anybody waits for one alone, it was that.
-            Err(malformed) if is_meant(frame) => {
+            Err(malformed) if is_meant(frame) && !is_asked(&malformed) => {
                 self.fail_only(CallError::Unreadable(malformed.to_string()));
             }
             Err(malformed) => {
@@ -264,6 +264,11 @@ impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
+}
+
+/// Has it a method, so that it is no answer to anybody?
+fn is_asked(malformed: &Malformed) -> bool {
+    (malformed.id.is_some() || malformed.notification) && !malformed.answer
 }
 
 /// Is it what a server would say, and no line of a log?

@@ -218,3 +218,76 @@ async fn whoever_waits_hears_of_the_end() {
     let late = caller.request("ping", "{}").await;
     assert!(matches!(late, Err(CallError::Closed)), "{late:?}");
 }
+
+/// Progress that is of no request any more, or of none of ours, or that goes backwards, harms no call.
+// req: BR-066
+#[tokio::test(start_paused = true)]
+async fn br_066_odd_progress_harms_no_call() {
+    let said = concat!(
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":0.5}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"2\",\"progress\":7}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":99,\"progress\":7}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":\"7\"}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":7}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":7}}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"again\":true}}\n",
+    );
+    let (caller, _server) = connected(move |method| match method {
+        "tools/call" => Does::Says(said),
+        "ping" => Does::Says("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"),
+        _ => Does::Nothing,
+    })
+    .await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let heard = seen.clone();
+    let wait = Wait {
+        progress: Some(Arc::new(move |p| heard.lock().unwrap().push(p.value()))),
+        ..Wait::default()
+    };
+    let answer = caller.request_waiting("tools/call", "{}", &wait).await;
+    assert_eq!(answer.unwrap().as_str(), "{}");
+    assert_eq!(caller.request("ping", "{}").await.unwrap().as_str(), "{}");
+    assert_eq!(*seen.lock().unwrap(), [1.0, 1.0, 0.5]);
+    // What is of no call is there for whoever takes notifications.
+    assert_eq!(caller.notifications().len(), 6);
+}
+
+/// A server may have asked under any id, and gets its answer under that very one.
+// req: BR-027, BR-029
+#[tokio::test(start_paused = true)]
+async fn br_027_br_029_questions_keep_their_ids() {
+    const IDS: [&str; 6] = ["0", "\"\"", "1", "\"1\"", "-7", "\"ebf9f64a-0\""];
+    let (near, far): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
+    let server = tokio::spawn(async move {
+        use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+        let (reader, mut writer) = tokio::io::split(far);
+        let mut lines = BufReader::new(reader).lines();
+        lines.next_line().await.unwrap();
+        writer.write_all(INITIALIZED.as_bytes()).await.unwrap();
+        lines.next_line().await.unwrap();
+        let asked =
+            IDS.map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"));
+        writer.write_all(asked.concat().as_bytes()).await.unwrap();
+        let mut answers = Vec::new();
+        for _ in IDS {
+            answers.push(lines.next_line().await.unwrap().unwrap());
+        }
+        answers
+    });
+    let (reader, writer) = tokio::io::split(near);
+    let legacy = Revisions::of(Era::Legacy);
+    let opened = Caller::open(reader, writer, facts(), legacy, Patience::default()).await;
+    let (caller, _) = opened.unwrap();
+    caller.set_answerer(Arc::new(|_, _| {
+        Box::pin(async { Ok(polyport_wire::Raw::from_static("{}")) })
+    }));
+    let mut answers = server.await.unwrap();
+    answers.sort();
+    let mut want = IDS.map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}"));
+    want.sort();
+    assert_eq!(answers, want);
+}
