@@ -23,6 +23,7 @@ use super::{head, listen, resume};
 
 /// How long a stream that has brought the answer may take to end; then it is left.
 const LINGER: Duration = Duration::from_millis(200);
+const OVER: &str = "the server has forgotten the session in which it was asked";
 
 /// Messages to one server and back.
 struct Streamable {
@@ -153,7 +154,7 @@ impl Streamable {
         revision: Revision,
     ) -> Result<(), CallError> {
         let is_opening = message.method() == "initialize";
-        let session = if is_opening { None } else { self.way.session() };
+        let mut session = if is_opening { None } else { self.way.session() };
         let headers = head::of_message(message, revision, session.as_ref(), &self.way.inbox);
         let text = message.frame().clone();
         let response = self.way.connection.post(headers, text).await?;
@@ -167,8 +168,8 @@ impl Streamable {
             return Err(CallError::Status(Box::new(take::status(response).await)));
         }
         if is_opening {
-            let session = response.headers().get(SESSION_ID);
-            self.way.set_session(session.cloned());
+            session = response.headers().get(SESSION_ID).cloned();
+            self.way.set_session(session.clone());
         }
         match take::holds(response.headers()) {
             Holds::Json => {
@@ -180,7 +181,12 @@ impl Streamable {
                 }
                 Err(take::no_answer(&text, status.as_u16()))
             }
-            Holds::Events => self.read(id, response, revision).await,
+            Holds::Events => tokio::select! {
+                biased;
+                read = self.read(id, response, revision) => read,
+                // Nothing else can bring the answer, and it may have been done: it is not asked again.
+                () = self.way.is_over(session.as_ref()) => Err(CallError::Broken(OVER.to_owned())),
+            },
             Holds::Other if matches!(status.as_u16(), 202 | 204) => {
                 Err(CallError::Unreadable(take::nothing(status.as_u16())))
             }

@@ -1,12 +1,11 @@
 //! What every request to one server needs: the connection, the session that the server has named, and where its messages go.
 
-use std::sync::{Mutex, PoisonError};
-
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response};
 use hyper::body::Incoming;
 use polyport_proto::Revision;
 use polyport_rt::{CallError, Inbox};
+use tokio::sync::watch;
 
 use super::connect::Connection;
 use super::head;
@@ -14,7 +13,7 @@ use super::head;
 pub(super) struct Way {
     pub(super) connection: Connection,
     pub(super) inbox: Inbox,
-    session: Mutex<Option<HeaderValue>>,
+    session: watch::Sender<Option<HeaderValue>>,
 }
 
 impl Way {
@@ -22,27 +21,35 @@ impl Way {
         Self {
             connection,
             inbox,
-            session: Mutex::new(None),
+            session: watch::Sender::new(None),
         }
     }
 
     /// The session that the server has named.
     pub(super) fn session(&self) -> Option<HeaderValue> {
-        let session = self.session.lock();
-        session.unwrap_or_else(PoisonError::into_inner).clone()
+        self.session.borrow().clone()
     }
 
     pub(super) fn set_session(&self, session: Option<HeaderValue>) {
-        let mut ours = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        *ours = session;
+        self.session.send_replace(session);
     }
 
     /// Forgets that session, unless there is another one already.
     pub(super) fn forget_session(&self, session: &HeaderValue) {
-        let mut ours = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        if ours.as_ref() == Some(session) {
-            *ours = None;
-        }
+        self.session.send_if_modified(|ours| {
+            let is_ours = ours.as_ref() == Some(session);
+            if is_ours {
+                *ours = None;
+            }
+            is_ours
+        });
+    }
+
+    /// Waits until that is no longer the session.
+    pub(super) async fn is_over(&self, session: Option<&HeaderValue>) {
+        let mut ours = self.session.subscribe();
+        // Its sender is here, so there is an end to wait for.
+        let _ = ours.wait_for(|ours| ours.as_ref() != session).await;
     }
 
     /// Asks for a stream, from after an event.

@@ -10,6 +10,7 @@ mod older;
 mod opening;
 #[cfg(feature = "tls")]
 mod proxies;
+mod reported;
 mod resuming;
 #[cfg(feature = "tls")]
 mod secure;

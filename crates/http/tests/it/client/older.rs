@@ -153,8 +153,9 @@ async fn a_call_that_fails_fails_soon() {
             "",
             Then::Silence,
         ),
+        // Broken, and meant as the answer.
         (
-            "timed out",
+            "unreadable",
             taken(),
             "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"resu\n\n",
             Then::Silence,
