@@ -108,6 +108,8 @@ pub enum Blame {
     MethodNotAllowed,
     /// The body is not declared as JSON.
     MediaType,
+    /// The body is declared to be compressed.
+    ContentCoding,
     /// The client accepts neither of our formats.
     NotAcceptable,
     /// `Accept` leaves no form for an answer that can only be a stream.
@@ -166,7 +168,7 @@ impl Blame {
             Self::TooManyStreams => 409,
             Self::EventsLost => 410,
             Self::TooLong { .. } => 413,
-            Self::MediaType => 415,
+            Self::MediaType | Self::ContentCoding => 415,
             Self::HeadTooLong { .. } => 431,
             Self::Closing
             | Self::TooManyBytes
@@ -258,6 +260,7 @@ impl fmt::Display for Blame {
             Self::Closing => f.write_str("The server is ending: retry later"),
             Self::MethodNotAllowed => f.write_str("HTTP method not allowed here"),
             Self::MediaType => f.write_str("Content-Type must be application/json"),
+            Self::ContentCoding => f.write_str("Compressed bodies are not taken: send it as it is, without Content-Encoding"),
             Self::NotAcceptable => f.write_str("Accept must allow application/json or text/event-stream"),
             Self::StreamNotAcceptable => f.write_str("All that is to come is a stream: Accept must allow text/event-stream"),
         }

@@ -236,3 +236,48 @@ async fn v_105_only_json_is_taken_for_json() {
     assert_eq!(endpoint.sessions(), 0);
     assert_eq!(puppet.seen.calls.load(Ordering::SeqCst), 0);
 }
+
+/// What is compressed is not taken apart: a small body stays a small one.
+// req: V-412
+#[tokio::test(start_paused = true)]
+async fn v_412_no_body_is_taken_that_swells() {
+    let puppet = Puppet::default();
+    let endpoint = endpoint_with(puppet.clone(), Limits::default());
+    let bodies = [
+        INITIALIZE.to_owned(),
+        modern("tools/call", r#""name":"echo""#),
+    ];
+    let posted = |served: &&Served| served.methods.contains("POST");
+    for served in endpoint.routes().iter().filter(posted) {
+        for (codings, is_taken) in [
+            (&["gzip"][..], false),
+            (&["deflate"], false),
+            (&["br"], false),
+            (&["zstd"], false),
+            (&["gzip, gzip"], false),
+            (&["gzip", "gzip"], false),
+            (&["identity", "gzip"], false),
+            (&["identity, gzip"], false),
+            (&["made-up"], false),
+            (&[""], false),
+            (&["Identity"], true),
+            (&[], true),
+        ] {
+            let before = puppet.seen.calls.load(Ordering::SeqCst);
+            for body in &bodies {
+                let mut headers = vec![PLAIN[0], PLAIN[1], PLAIN[2], V, CALL, ("mcp-name", "echo")];
+                headers.extend(codings.iter().map(|coding| ("content-encoding", *coding)));
+                let asked = request("POST", &served.path, &headers, body);
+                let status = endpoint.handle(asked).await.status();
+                assert_eq!(
+                    status != 415,
+                    is_taken,
+                    "{} {codings:?}: {status}",
+                    served.path
+                );
+            }
+            let calls = puppet.seen.calls.load(Ordering::SeqCst) - before;
+            assert!(is_taken || calls == 0, "{codings:?}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use polyport_wire::{Kind, Malformed, Message, RequestId, batch};
 
 use super::guard::Guard;
-use super::headers::{Accepts, PROTOCOL_VERSION, SESSION_ID, is_json};
+use super::headers::{Accepts, PROTOCOL_VERSION, SESSION_ID, is_json, is_plain};
 use super::mirror::Mirror;
 use crate::blame::Blame;
 use crate::envelope::Envelope;
@@ -144,9 +144,7 @@ impl Endpoint {
             Method::DELETE => return Ok(Verb::Delete),
             _ => return Err(Blame::MethodNotAllowed.into()),
         }
-        if !is_json(head.headers) {
-            return Err(Blame::MediaType.into());
-        }
+        check_content(head.headers)?;
         let accepts = Accepts::read(head.headers);
         if !accepts.json && !accepts.sse {
             return Err(Blame::NotAcceptable.into());
@@ -164,10 +162,8 @@ impl Endpoint {
         match (path, head.method) {
             (PairPath::Stream, &Method::GET) if Accepts::read(head.headers).sse => Ok(()),
             (PairPath::Stream, &Method::GET) => Err(Blame::StreamNotAcceptable.into()),
-            (PairPath::Messages, &Method::POST) if !is_json(head.headers) => {
-                Err(Blame::MediaType.into())
-            }
             (PairPath::Messages, &Method::POST) => {
+                check_content(head.headers)?;
                 self.check_length(head.headers)?;
                 self.check_pair_version(head.headers)
             }
@@ -350,6 +346,15 @@ impl Endpoint {
             return Err(Blame::SessionMissing.into());
         }
         Ok(Route::Batch(parts))
+    }
+}
+
+/// Is it a body that we read?
+fn check_content(headers: &HeaderMap) -> Result<(), Blame> {
+    match (is_json(headers), is_plain(headers)) {
+        (false, _) => Err(Blame::MediaType),
+        (true, false) => Err(Blame::ContentCoding),
+        (true, true) => Ok(()),
     }
 }
 

@@ -107,6 +107,12 @@ pub fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
+/// Is the body sent as it is? What swells when it is read has no place here, so no coding is taken.
+pub fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
 /// The value of a parameter: a token, or what is between quotes, without escapes (RFC 9110 §5.6).
 fn unquoted(value: &str) -> Option<&str> {
     match value.strip_prefix('"') {

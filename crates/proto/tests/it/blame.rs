@@ -63,6 +63,7 @@ fn each_blame_has_its_code_and_status() {
         (Blame::OriginForbidden, -32600, 403),
         (Blame::MethodNotAllowed, -32600, 405),
         (Blame::MediaType, -32600, 415),
+        (Blame::ContentCoding, -32600, 415),
         (Blame::NotAcceptable, -32600, 406),
         (Blame::StreamNotAcceptable, -32600, 406),
         (Blame::HeadTooLong { limit: 5 }, -32600, 431),
