@@ -60,12 +60,16 @@ impl Target {
     /// Adds a header to every request. The headers of the protocol itself stay what they are.
     ///
     /// # Errors
-    /// It is no header, or one that the protocol sets.
+    /// It is no header, one without a value, or one that the protocol sets.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, BadTarget> {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| BadTarget(format!("{name:?} is no name of a header")))?;
         if is_ours(&name) {
             let why = format!("{name} is a header that the protocol sets");
+            return Err(BadTarget(why));
+        }
+        if value.trim().is_empty() {
+            let why = format!("the header {name} has no value; is a variable empty?");
             return Err(BadTarget(why));
         }
         let mut value = HeaderValue::from_str(value)
@@ -215,6 +219,8 @@ mod tests {
             ("mcp-param-a", "1"),
             ("a b", "1"),
             ("x-a", "1\r\nx-b: 2"),
+            ("x-a", ""),
+            ("Authorization", " "),
         ] {
             assert!(target.clone().header(name, value).is_err(), "{name}");
         }
