@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The word that answers a question to visit a page.
 const PAGE: &str = "url";
+/// The word that answers a form as a whole, unless it has a field of that name.
+const FORM: &str = "form";
 
 /// The answers that were given beforehand, and what came of the questions.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +58,7 @@ impl Answers {
             None => connect,
         };
         let (forms, pages) = (self.clone(), self.clone());
-        let is_said = self.page().is_some();
+        let is_said = self.given(PAGE).is_some();
         connect
             .until_visited(move |pages| done_there(pages, is_said))
             .on_form(move |form| {
@@ -130,6 +132,22 @@ impl Answers {
             );
             Failure::unexpected(why).code(UNANSWERED)
         };
+        let whole = match properties.contains_key(FORM) {
+            true => None,
+            false => {
+                self.lock().asked.insert(FORM.to_owned());
+                self.given(FORM)
+            }
+        };
+        match whole {
+            Some("accept") | None => {}
+            Some("decline") => return ElicitResult::decline(),
+            Some("cancel") => return ElicitResult::cancel(),
+            Some(other) => {
+                let failure = misfits(&format!("form={other}"));
+                return self.leave(failure.hint("it is form=accept, form=decline or form=cancel"));
+            }
+        }
         let mut given = match arguments::parse(&words, &schema) {
             Ok(given) => given,
             Err(failure) => {
@@ -141,11 +159,18 @@ impl Answers {
             }
         };
         let missing = arguments::missing(&given, &schema);
-        if !missing.is_empty() {
+        // What requires nothing may ask for leave: nobody has given it yet.
+        let is_open = missing.is_empty() && words.is_empty() && whole.is_none();
+        if is_open || !missing.is_empty() {
             if !is_terminal() {
-                let asked = format!("{} ({})", form.message, missing.join(", "));
-                let hint = "--answer FIELD=VALUE answers it, and so does a terminal";
-                return self.leave(unanswered(&asked).hint(hint));
+                return self.leave(if is_open {
+                    unanswered(&form.message).hint(
+                        "--answer form=accept says that you agree, form=decline that you do not; so does a terminal",
+                    )
+                } else {
+                    let asked = format!("{} ({})", form.message, missing.join(", "));
+                    unanswered(&asked).hint("--answer FIELD=VALUE answers it, and so does a terminal")
+                });
             }
             let _asking = ui::Asking::begin();
             ui::say(&format!("{}\n", form.message));
@@ -153,6 +178,11 @@ impl Answers {
                 if !given.contains_key(name) && !ask(name, property, &schema, &mut given) {
                     return ElicitResult::cancel();
                 }
+            }
+            match is_open.then(|| agrees("Agree?")) {
+                Some(Some(true)) | None => {}
+                Some(Some(false)) => return ElicitResult::decline(),
+                Some(None) => return ElicitResult::cancel(),
             }
         }
         if let Some(why) = misfit(&Value::Object(given.clone()), &schema) {
@@ -165,17 +195,9 @@ impl Answers {
         ElicitResult::accept(Some(content))
     }
 
-    /// What was said beforehand of pages.
-    fn page(&self) -> Option<&str> {
-        self.words.iter().find_map(|word| {
-            let (name, value) = word.split_once('=')?;
-            (name == PAGE).then_some(value)
-        })
-    }
-
     fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
         self.lock().asked.insert(PAGE.to_owned());
-        match self.page() {
+        match self.given(PAGE) {
             Some("accept") => {
                 ui::note(&format!("note: the server sends you to {}\n", page.url));
                 return ElicitResult::accept(None);
@@ -199,15 +221,20 @@ impl Answers {
             ));
         }
         let _asking = ui::Asking::begin();
-        ui::say(&format!(
-            "{}\n  {}\nGo there? [y/N] ",
-            page.message, page.url
-        ));
-        match line().as_deref() {
-            Some("y" | "Y" | "yes") => ElicitResult::accept(None),
-            Some(_) => ElicitResult::decline(),
+        ui::say(&format!("{}\n  {}\n", page.message, page.url));
+        match agrees("Go there?") {
+            Some(true) => ElicitResult::accept(None),
+            Some(false) => ElicitResult::decline(),
             None => ElicitResult::cancel(),
         }
+    }
+
+    /// What the command line says for this name.
+    fn given(&self, name: &str) -> Option<&str> {
+        self.words.iter().find_map(|word| {
+            let (known, value) = word.split_once('=')?;
+            (known == name).then_some(value)
+        })
     }
 
     /// Nobody answers it.
@@ -328,6 +355,12 @@ fn pressed(unneeded: &AtomicBool) {
     }
 }
 
+/// Asks for leave. Nothing: nobody answers any more.
+fn agrees(question: &str) -> Option<bool> {
+    ui::say(&format!("{question} [y/N] "));
+    Some(matches!(line()?.as_str(), "y" | "Y" | "yes"))
+}
+
 /// Asks for one field. False: nobody answers any more.
 fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Value>) -> bool {
     let required = schema["required"].as_array().into_iter().flatten();
@@ -343,16 +376,13 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
         if text.is_empty() && !is_required {
             return true;
         }
-        match arguments::parse(&[format!("{name}={text}")], schema) {
-            Ok(mut value) => match value.remove(name) {
-                Some(value) => match misfit(&value, property) {
-                    None => {
-                        given.insert(name.to_owned(), value);
-                        return true;
-                    }
-                    Some(why) => ui::say(&format!("error: {name}: {why}\n")),
-                },
-                None => return true,
+        match arguments::parse_typed(name, &text, schema) {
+            Ok(value) => match misfit(&value, property) {
+                None => {
+                    given.insert(name.to_owned(), value);
+                    return true;
+                }
+                Some(why) => ui::say(&format!("error: {name}: {why}\n")),
             },
             Err(failure) => failure.tell(),
         }

@@ -37,6 +37,15 @@ pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Map<String, Valu
     }
 }
 
+/// What somebody has typed for one field. It is the value and nothing else: neither a file nor a member of a member.
+///
+/// # Errors
+/// It does not fit the field's place in the schema.
+pub(crate) fn parse_typed(name: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
+    let place = schema_of(schema, &[Step::Member(name)]);
+    plain(name, text, place.as_ref())
+}
+
 /// What the schema requires and is not there, each with its type.
 pub(crate) fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String> {
     let required = schema["required"].as_array().into_iter().flatten();
@@ -124,19 +133,21 @@ impl<'a> Word<'a> {
                     .hint("key=value takes plain text")
             });
         }
-        let Some(place) = place else {
-            return Ok(Value::String(text.to_owned()));
-        };
-        let types = types(place);
-        typed(text, &types).ok_or_else(|| {
-            let shown: String = text.chars().take(60).collect();
-            Failure::usage(format!(
-                "{}: {shown:?} is no {}",
-                self.name(),
-                types.join(" and no ")
-            ))
-        })
+        plain(&self.name(), text, place)
     }
+}
+
+/// Plain text for the field of this name, as its place in a schema says; without a place it stays text.
+fn plain(name: &str, text: &str, place: Option<&Value>) -> Result<Value, Failure> {
+    let Some(place) = place else {
+        return Ok(Value::String(text.to_owned()));
+    };
+    let types = types(place);
+    typed(text, &types).ok_or_else(|| {
+        let shown: String = text.chars().take(60).collect();
+        let types = types.join(" and no ");
+        Failure::usage(format!("{name}: {shown:?} is no {types}"))
+    })
 }
 
 /// The text as the first of the types that it can be.
