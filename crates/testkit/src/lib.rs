@@ -1,7 +1,9 @@
 //! For tests only: scripted peers over an in-memory connection in virtual time, handlers that behave as a test wants,
-//! built programs that are talked to on their pipes, a web server that does as it is told, and an ear for our own log.
+//! built programs that are talked to on their pipes, servers that are scripts, a web server that does as it is told, and an ear for our
+//! own log.
 
 pub mod asked;
+pub mod child;
 pub mod handlers;
 pub mod log;
 #[cfg(unix)]

@@ -298,3 +298,48 @@ impl Iterator for Events {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 /// An idle reader keeps this much memory at most.
 const KEPT: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: V-406
+    #[test]
+    fn v_406_a_stream_without_an_end_is_held_within_bounds() {
+        const MAX: usize = 4_096;
+        const PUSHED: usize = 1_024;
+        // What comes again and again, and how often an event is told to be too long.
+        for (begin, again, told) in [
+            ("data: ", "x", 1),
+            ("", "data: x\n", 1),
+            ("", "data\n", 1),
+            (": ", "x", 0),
+            ("", ":\n", 0),
+            ("id: ", "7", 1),
+            ("retry: ", "1", 1),
+            ("event: ", "x", 1),
+            ("", "x", 1),
+            ("", "id: 7\n", 1),
+            ("", "\r", 0),
+        ] {
+            let mut events = Events::new(MAX);
+            let mut told_of = 0;
+            events.push(begin.as_bytes());
+            let part = again.repeat(PUSHED / again.len());
+            for _ in 0..300 {
+                events.push(part.as_bytes());
+                told_of += events.by_ref().filter(Result::is_err).count();
+                let held = events.pending.capacity()
+                    + events.event.data.capacity()
+                    + events.event.id.as_ref().map_or(0, String::capacity)
+                    + events.event.name.as_ref().map_or(0, String::capacity);
+                assert!(held <= 4 * (MAX + PUSHED), "{begin}{again:?}: {held}");
+            }
+            assert_eq!(told_of, told, "{begin}{again:?}");
+            // And it goes on as soon as there is an end.
+            events.push(b"\n\ndata: after\n\n");
+            let after = events.find_map(|event| event.ok().filter(|event| !event.data.is_empty()));
+            assert_eq!(after.unwrap().data, "after", "{begin}{again:?}");
+        }
+    }
+}

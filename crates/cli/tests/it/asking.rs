@@ -300,8 +300,9 @@ fn bytes_are_bytes() {
 }
 
 // req: S-SHELL
+// req: BR-206
 #[test]
-fn a_reader_that_is_gone_is_no_failure() {
+fn br_206_a_reader_that_is_gone_is_no_failure() {
     let place = Place::new();
     for words in [
         &["call", "demo", "big", "bytes=4000000"][..],

@@ -18,6 +18,7 @@ mod ends;
 mod eras;
 mod folder;
 mod fronting;
+mod hostile;
 mod installing;
 mod known;
 mod listening;

@@ -1,7 +1,8 @@
 //! The program in a folder made for one test, terminals, and the comparison with golden files.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -143,4 +144,40 @@ pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
     let flags = OFlags::RDWR | OFlags::NOCTTY;
     let theirs = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
     (ours, theirs)
+}
+
+/// The command line that does `verb` with a script; `more` follows where the server ends.
+pub(crate) fn with_script<'a>(
+    verb: &[&'a str],
+    script: &'a [String; 3],
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let mut words = verb.to_vec();
+    words.extend(["--"]);
+    words.extend(script.iter().map(String::as_str));
+    if !more.is_empty() {
+        words.push("--");
+        words.extend(more);
+    }
+    words
+}
+
+/// What stands on a terminal at the end of a command, and its exit code; `typed` is what somebody types there.
+pub(crate) fn on_terminal(mut command: Command, typed: &str) -> (String, Option<i32>) {
+    let (ours, theirs) = terminal();
+    command.stdout(theirs.try_clone().unwrap());
+    command.stderr(theirs.try_clone().unwrap());
+    if typed.is_empty() {
+        drop(theirs);
+    } else {
+        command.stdin(theirs);
+        rustix::io::write(&ours, typed.as_bytes()).unwrap();
+    }
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of a terminal is an error.
+    let _ = File::from(ours).read_to_end(&mut shown);
+    let shown = String::from_utf8(shown).unwrap().replace("\r\n", "\n");
+    (shown, child.wait().unwrap().code())
 }

@@ -7,39 +7,22 @@ use std::time::{Duration, Instant};
 
 use polyport::client::Connect;
 use polyport::model::{ElicitResult, Object};
-use polyport::{Client, ClientError, Command, Era, Patience, Raw, Revision, Revisions};
+use polyport::{Client, ClientError, Command, Era, Patience, Raw, Revision, Revisions, Speaker};
 use polyport_testkit::Log;
+use polyport_testkit::child::scripted;
 use serde_json::{Value, json};
 
 /// Nothing in these tests takes so long.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A server of the legacy era, as far as the functions of a test do not say otherwise: each is called for a message of its kind
-/// before the usual answer, and `return 1` leaves that out.
-const SERVER: &str = r#"
-say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-answer() { say "\"id\":$id,\"result\":$1"; }
-note() { say "\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":$1}"; }
-for of in started probed opening listed called answered; do
-  if ! command -v "$of" >/dev/null; then eval "$of() { :; }"; fi
-done
-started
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
-  case "$line" in
-    *'"server/discover"'*) probed && say "\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no\"}" ;;
-    *'"initialize"'*) opening && answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) listed && answer '{"tools":[]}' ;;
-    *'"tools/call"'*) called && answer '{"content":[{"type":"text","text":"done"}]}' ;;
-    *'"method"'*) ;;
-    *) answered ;;
-  esac
-done
-"#;
+/// A server that does as these functions say.
+fn program(functions: &str) -> Command {
+    let [program, arguments @ ..] = scripted(functions);
+    Command::new(program).args(arguments)
+}
 
 fn server(functions: &str) -> Connect {
-    let script = format!("{functions}\n{SERVER}");
-    Connect::command(Command::new("sh").args(["-c", &script]))
+    Connect::command(program(functions))
 }
 
 async fn connected(connect: Connect) -> Client {
@@ -106,14 +89,12 @@ async fn br_014_a_server_that_says_much_on_standard_error_is_not_held_up() {
             called() {{ head -c 1048576 /dev/zero | tr '\0' x >&2; {ends}; [ -z "$DIES" ] || exit 3; }}
             "#
         );
-        let script = format!("{functions}\n{SERVER}");
         let client = connected(server(&functions)).await;
         for _ in 0..2 {
             assert_eq!(call(&client).await.unwrap(), "done");
         }
         client.close().await;
-        let command = Command::new("sh").args(["-c", &script]).env("DIES", "1");
-        let client = connected(Connect::command(command)).await;
+        let client = connected(Connect::command(program(&functions).env("DIES", "1"))).await;
         match call(&client).await {
             Err(ClientError::Gone { status, said }) => {
                 assert_eq!(status.and_then(|status| status.code()), Some(3));
@@ -292,5 +273,100 @@ async fn br_124_a_malformed_entry_does_not_hide_the_list() {
             matches!(listed, Err(ClientError::Unreadable(_))),
             "{listed:?}"
         );
+    }
+}
+
+/// A list that changes whenever it is asked for is asked for when we ask, and what nobody takes of its changes is bounded.
+// req: V-413
+#[tokio::test]
+async fn v_413_a_server_whose_list_changes_all_the_time_is_not_asked_all_the_time() {
+    let functions = r#"
+        changes() { yes '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}' | head -n 20000; }
+        listed() { changes; }
+        called() { changes; calls=$((calls + 1)); [ "$calls" -lt 4 ] || exit 0; }
+    "#;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counts = asked.clone();
+    let client = connected(server(functions).tap(move |who, message| {
+        let is_list =
+            who == Speaker::Client && String::from_utf8_lossy(message).contains("\"tools/list\"");
+        counts.fetch_add(usize::from(is_list), Ordering::SeqCst);
+    }))
+    .await;
+    for n in 1..4 {
+        assert_eq!(client.tools().await.unwrap().len(), 1);
+        assert_eq!(call(&client).await.unwrap(), "done");
+        assert_eq!(asked.load(Ordering::SeqCst), n);
+    }
+    // The newest are there, until the server has ended.
+    assert!(matches!(call(&client).await, Err(ClientError::Gone { .. })));
+    let mut kept = 0;
+    while client.notification().await.is_some() {
+        kept += 1;
+    }
+    assert_eq!(kept, 1_024);
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+}
+
+// req: BR-004, BR-005
+#[tokio::test]
+async fn br_004_br_005_a_text_is_the_same_however_it_is_cut_and_whatever_separates_its_lines() {
+    let text = "—😀 a\u{2028}b\u{2029}c\u{85}d\u{b}e\u{c}f é e\u{301} \u{feff}\u{ffff}";
+    let result = json!({"content": [{"type": "text", "text": text}]}).to_string();
+    assert!(result.contains('\u{2028}'), "as it is, without escapes");
+    // A write for each byte.
+    let functions = r#"
+        called() {
+          printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$RESULT" | dd bs=1 2>/dev/null
+          return 1
+        }
+    "#;
+    let client = connected(Connect::command(program(functions).env("RESULT", &result))).await;
+    assert_eq!(call(&client).await.unwrap(), text);
+}
+
+/// What a server answers is read within the same bounds as what a client asks: the call fails, and nothing else does.
+// req: V-404, V-502
+#[tokio::test]
+async fn v_404_v_502_an_answer_that_nests_too_deeply_or_says_a_thing_twice_fails_alone() {
+    let nested = |depth: usize| format!("[{}{}]", "[".repeat(depth), "]".repeat(depth));
+    let deep = |depth: usize| {
+        format!(
+            r#"{{"content":[],"structuredContent":{{"a":{}}}}}"#,
+            nested(depth)
+        )
+    };
+    let double = r#"{"content":[],"content":[{"type":"text","text":"other"}]}"#;
+    for (result, is_taken) in [
+        (deep(60), true),
+        (deep(1_000), false),
+        (deep(50_000), false),
+        (double.to_owned(), false),
+        (
+            r#"{"content":[]},"result":{"content":[]}"#.to_owned(),
+            false,
+        ),
+        (
+            r#"{"content":[]},"error":{"code":1,"message":"m"}"#.to_owned(),
+            false,
+        ),
+    ] {
+        let functions = r#"
+            called() {
+              calls=$((calls + 1))
+              [ "$calls" = 1 ] || return 0
+              answer "$(cat "$RESULT")"
+              return 1
+            }
+        "#;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &result).unwrap();
+        let command = program(functions).env("RESULT", file.path());
+        let client = connected(Connect::command(command)).await;
+        let arguments = Raw::from_static("{}");
+        let called = client.call_tool("t", &arguments).await;
+        let shown = &result[..result.len().min(60)];
+        assert_eq!(called.is_ok(), is_taken, "{shown}: {called:?}");
+        assert_eq!(call(&client).await.unwrap(), "done", "{shown}");
     }
 }

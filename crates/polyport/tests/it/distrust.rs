@@ -34,7 +34,8 @@ async fn connected(web: &Web, path: &str, header: Option<(&str, &str)>) -> Clien
 #[tokio::test]
 async fn v_414_lists_without_an_end_are_given_up() {
     // The next cursor of each, by how many pages there were.
-    let cursors: [(&str, fn(usize) -> String); 4] = [
+    type Cursor = fn(usize) -> String;
+    let cursors: [(&str, Cursor); 4] = [
         ("the same", |_| "a".to_owned()),
         ("an empty one", |_| String::new()),
         ("a circle", |n| ["a", "b", "c"][n % 3].to_owned()),

@@ -340,3 +340,54 @@ async fn redirects_stay_with_the_server_and_keep_the_message() {
         }
     }
 }
+
+/// Whatever a server answers to any request, nobody else hears of what was meant for it.
+// req: V-606
+#[tokio::test]
+async fn v_606_another_server_is_sent_nothing() {
+    let other = Web::serve(|asked| as_usual(asked).unwrap_or_else(|| Reply::empty("200 OK"))).await;
+    let (there, name) = (
+        other.url("/mcp"),
+        other.url("/mcp").replace("127.0.0.1", "localhost"),
+    );
+    let secure = there.replace("http:", "https:");
+    for status in ["301 M", "302 F", "303 S", "307 T", "308 P"] {
+        for location in [&there, &name, &secure] {
+            let (head, tools) = (format!("Location: {location}\r\n"), "tools/list");
+            let redirect = move || Reply::of(status, "text/plain", &head, "");
+            for from in [
+                "initialize",
+                "notifications/initialized",
+                tools,
+                "GET",
+                "DELETE",
+            ] {
+                let redirect = redirect.clone();
+                let web = Web::serve(move |asked| {
+                    let message = asked.message();
+                    let said = message["method"].as_str().unwrap_or(&asked.method);
+                    match said {
+                        said if said == from => redirect(),
+                        said if said == tools => Reply::json(&result(asked, &json!({}))),
+                        _ => as_usual(asked).unwrap(),
+                    }
+                })
+                .await;
+                let target = polyport_http::client::Target::new(&web.url("/mcp")).unwrap();
+                let target = target.header("Authorization", "Bearer hush").unwrap();
+                let target = target.header("X-Key", "hush").unwrap();
+                let legacy = Revisions::of(polyport_proto::Era::Legacy);
+                let patience = super::patience();
+                let opened =
+                    polyport_http::client::open(target, super::facts(), legacy, patience).await;
+                assert_eq!(opened.is_err(), from.contains("initialize"), "{opened:?}");
+                let Ok((caller, _)) = opened else { continue };
+                let listed = caller.request(tools, "{}").await;
+                assert_eq!(listed.is_err(), from == tools, "{status} {location} {from}");
+                caller.close().await;
+                assert!(web.heard().iter().any(|said| said == from), "{from}");
+            }
+        }
+    }
+    assert!(other.asked().is_empty(), "{:?}", other.asked());
+}

@@ -39,9 +39,9 @@ async fn early(
     .await
 }
 
-// req: S-RESUME
+// req: S-RESUME, BR-211
 #[tokio::test]
-async fn a_stream_goes_on_from_its_last_event() {
+async fn br_211_a_stream_goes_on_from_its_last_event() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         // Begun with an event without data, as 2025-11-25 has it, and ended twice on the way.
         let web = early(revision, "id: a\nretry: 20\ndata:\n\n", |after, call| match after {
