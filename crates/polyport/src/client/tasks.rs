@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
-    InputRequest, InputRequiredResult, Method, Object, ResultType, RpcError, Task as TaskState,
-    TaskMetadata, TaskStatus, TaskSupport, Tool,
+    InputRequest, InputRequiredResult, Method, Object, ResultType, Task as TaskState, TaskMetadata,
+    TaskStatus, TaskSupport, Tool,
 };
 use polyport_proto::TaskForm;
 use polyport_rt::Wait;
@@ -136,7 +136,13 @@ impl Client {
     ) -> Result<Called<'_, Raw>, ClientError> {
         let result = match called {
             Err(ClientError::Refused(error))
-                if self.may_want_task(method, &error)
+                if self.may_want_task(method, error.code)
+                    && Box::pin(self.is_task_only(params)).await? =>
+            {
+                return Ok(Called::Task(self.ask_for_task(params).await?));
+            }
+            Ok(result)
+                if told_code(&result).is_some_and(|code| self.may_want_task(method, code))
                     && Box::pin(self.is_task_only(params)).await? =>
             {
                 return Ok(Called::Task(self.ask_for_task(params).await?));
@@ -167,9 +173,9 @@ impl Client {
             && self.task_only.has(params)
     }
 
-    fn may_want_task(&self, method: &str, error: &RpcError) -> bool {
+    fn may_want_task(&self, method: &str, code: i32) -> bool {
         // One page has the one code, one the other.
-        matches!(error.code, -32_601 | -32_600)
+        matches!(code, -32_601 | -32_600)
             && method == CallTool::NAME
             && self.task_form() == TaskForm::Core
             && self.offers_tasks()
@@ -377,6 +383,18 @@ impl Task<'_> {
         let told = self.client.in_rounds("tasks/update", &params, None);
         told.await.map(drop)
     }
+}
+
+/// The code in the text of a failure: the most widely used SDK for servers says as the result of a tool what it refuses a call for.
+fn told_code(result: &Raw) -> Option<i32> {
+    if !result.as_str().contains("\"isError\"") {
+        return None;
+    }
+    let result: CallToolResult = result.decode().ok()?;
+    let text = result.content.first().and_then(|content| content.as_text());
+    let text = text.filter(|_| result.is_error == Some(true))?;
+    let code = text.strip_prefix("MCP error ")?.split(':').next()?;
+    code.parse().ok()
 }
 
 /// How long to wait before the next look.

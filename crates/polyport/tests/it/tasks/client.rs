@@ -344,3 +344,36 @@ async fn br_041_a_result_is_read_as_what_was_asked_for() {
         Err(ClientError::Unreadable(_))
     ));
 }
+
+/// Some servers say as the result of a tool why they do not call it.
+// req: T-CLIENT
+#[tokio::test]
+async fn a_tool_that_says_itself_that_it_is_only_a_task_is_called_as_one() {
+    let functions = r#"
+        listed() { answer '{"tools":[{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}'; return 1; }
+        called() {
+          case "$line" in
+            *'"task":'*) answer '{"task":{"taskId":"1","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}}' ;;
+            *) answer "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"MCP error $CODE: it is what it is\"}]}" ;;
+          esac
+          return 1
+        }
+        asked() { shows tasks/result && { answer '{"content":[{"type":"text","text":"done later"}]}'; return 1; }; :; }
+    "#;
+    let [program, arguments @ ..] = polyport_testkit::child::scripted(functions);
+    let offers = r#"{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}"#;
+    for (code, want) in [
+        ("-32601", "done later"),
+        ("-32600", "done later"),
+        ("-32602", "MCP error -32602: it is what it is"),
+    ] {
+        let command = polyport::Command::new(&program).args(&arguments);
+        let command = command.env("OFFERS", offers).env("CODE", code);
+        let connect = Connect::command(command).speaks(Revisions::of(Era::Legacy));
+        let client = connect.connect().await.unwrap();
+        assert_eq!(
+            text(&client.call_tool("t", &nothing()).await.unwrap()),
+            want
+        );
+    }
+}
