@@ -90,7 +90,9 @@ class Column:
         self.steps = scenario["steps"]
         self.prefix, self.cut = scenario.get("prefix", ""), scenario.get("cut")
         self.seen = {}
-        self.command = given.server or [str(pathlib.Path(given.bin).resolve()), *scenario["server"]]
+        # A scenario may name a program that is built beside the binary.
+        binary = pathlib.Path(given.bin or "").resolve()
+        self.command = given.server or [str(binary.with_name(scenario.get("program", binary.name))), *scenario["server"]]
         self.label = f"{label}-{'-'.join(key)}"
         self.work = given.peers_dir / "run"
         self.trace = given.trace and given.trace / f"{self.label}.log"
@@ -198,9 +200,8 @@ def hold(matrix, found, whole):
 
 def runs(scenario, key):
     """Whether a scenario is for this column at all."""
-    _, era, transport = key
     where = scenario.get("where", {})
-    return era in where.get("era", era) and transport in where.get("transport", transport)
+    return all(name in where.get(what, name) for what, name in zip(("peer", "era", "transport"), key))
 
 
 def read_scenario(path, work):

@@ -19,7 +19,7 @@ class Maker:
         self.folder = folder or name
 
     def scenarios(self):
-        return ["demo", "demo-resume"]
+        return ["demo", "demo-resume", "demo-tasks"]
 
     def columns(self, way):
         return [(self.name, revision, way) for revision in [*self.ways.get(way, []), FOUND] if way in self.ways]
@@ -74,7 +74,7 @@ class Everything(NodeMaker):
         self.program = folder / "node_modules" / self.package / "dist" / "index.js"
 
     def scenarios(self):
-        return ["everything", "everything-resume"]
+        return ["everything", "everything-resume", "everything-tasks"]
 
     def command(self, way, port):
         if way == "stdio":

@@ -114,6 +114,16 @@ async function cancel(peer, step) {
   return { ended: how, after_ms: Math.round(ms), late, then };
 }
 
+// A call that the server goes on with by itself, and gives up on the way if the step says so: what it came to and what it asked.
+async function task(peer, step) {
+  const asked = [];
+  peer.onask = (method, { _meta, ...params } = {}) => {
+    asked.push({ ask: method, params });
+    return step.answers[method];
+  };
+  return { ...(await peer.task({ name: step.tool, arguments: step.arguments ?? {} }, step.cancel)), asked };
+}
+
 async function many(peer, step) {
   const fill = (value, i) => (typeof value === 'string' ? value.replaceAll('{i}', String(i)) : value);
   const one = i =>
@@ -130,6 +140,7 @@ const actions = {
   list,
   call,
   cancel,
+  task,
   many,
   subscribe,
   changes,

@@ -47,6 +47,26 @@ drive(job => {
       if (logs) await client.setLoggingLevel('debug');
       return client.callTool(params, undefined, { onprogress, signal });
     },
+    // `statuses` are those that it has been through, `kept` is the result as it can still be had.
+    async task(params, cancel) {
+      const { tasks } = client.experimental;
+      const statuses = [];
+      let [id, result] = [];
+      for await (const told of tasks.callToolStream(params, undefined, { task: { ttl: 60_000 } })) {
+        const status = told.task?.status;
+        if (status && statuses.at(-1) !== status) statuses.push(status);
+        id ??= told.task?.taskId;
+        if (told.type === 'taskCreated' && cancel) {
+          statuses.push((await tasks.cancelTask(id)).status);
+          break;
+        }
+        if (told.type === 'error') throw told.error;
+        result = told.result;
+      }
+      const listed = (await tasks.listTasks()).tasks.filter(task => task.taskId === id);
+      const kept = cancel ? undefined : await tasks.getTaskResult(id, types.CallToolResultSchema);
+      return { ...result, statuses, listed: listed.map(task => task.status), kept };
+    },
     async close() {
       // A session lives until it is deleted; the SDK leaves saying so to its user.
       await peer.channel.terminateSession?.();

@@ -1,21 +1,44 @@
 // A server with the TypeScript SDK of the first generation: `server.mjs stdio`, or `server.mjs http|sse PORT`.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
+import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ElicitResultSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { FORM, LOGO, SOUND, failing, media, said, wait } from '../lib/content.mjs';
 
 let cancelled = 0;
+const TASKS = { cancel: {}, list: {}, requests: { tools: { call: {} } } };
+
+// What goes on by itself: `run` gives its result in the end.
+function later(mcp, name, taskSupport, inputSchema, run) {
+  mcp.experimental.tasks.registerToolTask(name, { inputSchema, execution: { taskSupport } }, {
+    async createTask(given, extra) {
+      const store = extra.taskStore;
+      const task = await store.createTask({ ttl: extra.taskRequestedTtl, pollInterval: 50 });
+      const keep = result => store.storeTaskResult(task.taskId, 'completed', result);
+      // One that was cancelled takes no result any more.
+      run(given, extra, task).then(keep).catch(() => {});
+      return { task };
+    },
+    getTask: (given, { taskId, taskStore }) => taskStore.getTask(taskId),
+    getTaskResult: (given, { taskId, taskStore }) => taskStore.getTaskResult(taskId),
+  });
+}
 
 function demo() {
   const mcp = new McpServer(
     { name: 'served-ts1', version: '1.0.0' },
-    { capabilities: { logging: {}, resources: { subscribe: true } }, instructions: 'Ask away.' },
+    {
+      capabilities: { logging: {}, resources: { subscribe: true }, tasks: TASKS },
+      instructions: 'Ask away.',
+      taskStore: new InMemoryTaskStore(),
+      taskMessageQueue: new InMemoryTaskMessageQueue(),
+    },
   );
   const tool = (name, config, run) => mcp.registerTool(name, config, run);
   const ask = extra => ({ relatedRequestId: extra.requestId });
@@ -72,6 +95,17 @@ function demo() {
     process.stderr.write('it dies now\n');
     setTimeout(() => process.exit(3), 20);
     await wait(5);
+  });
+
+  later(mcp, 'brew', 'optional', { seconds: z.number() }, async ({ seconds }) => {
+    await wait(seconds);
+    return said('brewed');
+  });
+  later(mcp, 'order-later', 'required', {}, async (given, extra, { taskId }) => {
+    await extra.taskStore.updateTaskStatus(taskId, 'input_required');
+    const asked = { method: 'elicitation/create', params: { mode: 'form', ...FORM } };
+    const { content } = await extra.sendRequest(asked, ElicitResultSchema, { relatedTask: { taskId } });
+    return said(`${content.cups} x ${content.drink}`);
   });
 
   const subscribed = new Set();

@@ -55,7 +55,7 @@ fn drive(arguments: &[String], root: &std::path::Path) -> Result<Outcome, String
     }
     let mut build = run::cargo(root);
     build.args("build --locked -p polyport-cli -p polyport-conformance".split(' '));
-    build.args("--bin polyport --bin peer-client".split(' '));
+    build.args("--bin polyport --bin peer-client --bin conformance-server".split(' '));
     let built = run::logged(&mut build, &root.join("target/ci/peers-build.log"), BUILD)?;
     if !built.ok {
         return Err(built.complaint("building both sides"));

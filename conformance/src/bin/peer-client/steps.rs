@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use polyport::client::{Change, Client, Connect, Heard, Target, Wanted};
+use polyport::client::{Called, Change, Client, Connect, Heard, Target, Wanted};
 use polyport::model::{CallTool, Complete, GetPrompt, Method};
 use polyport::{ClientError, Command, Era, Patience, Raw, Revision, Revisions, Wait};
 use serde::Serialize;
@@ -18,6 +18,8 @@ use super::{Fault, Job, Seen, told};
 const UPDATED: &str = "notifications/resources/updated";
 const LOGGED: &str = "notifications/message";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// For how long a task is kept.
+const TASK: Duration = Duration::from_secs(60);
 /// Between two looks whether a server has come to something.
 const LOOK: Duration = Duration::from_millis(50);
 /// What still comes after the end of a call comes within this.
@@ -70,6 +72,7 @@ impl Peer {
                 Ok(json!({}))
             }
             "cancel" => self.cancel(step).await,
+            "task" => self.task(step).await,
             "many" => self.many(step).await,
             "subscribe" | "changes" => {
                 // They take the notifications themselves.
@@ -247,6 +250,26 @@ impl Peer {
             }
             sleep(LOOK).await;
         }
+    }
+
+    /// A call that the server goes on with by itself, and its result unless `cancel` says that it is given up.
+    async fn task(&self, step: &Value) -> Seen {
+        let arguments = Raw::trusted(arguments(step).to_string());
+        let client = self.client()?;
+        let called = client.call_tool_as_task(text(&step["tool"]), &arguments, Some(TASK));
+        let Called::Task(task) = called.await? else {
+            return Err(Fault::Other("it was answered at once".to_owned()));
+        };
+        let begun = seen(&task.look().await?.status)?;
+        let mut result = json!({});
+        if step["cancel"] == true {
+            task.cancel().await?;
+        } else {
+            result = seen(&task.result(None).await?)?;
+        }
+        result["begun"] = begun;
+        result["ended"] = seen(&task.look().await?.status)?;
+        Ok(result)
     }
 
     /// The same call many times at once.
