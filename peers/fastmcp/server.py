@@ -1,7 +1,6 @@
 """A server with FastMCP: `server.py stdio`, or `server.py http|sse PORT`."""
 
 import asyncio
-import base64
 import logging
 import pathlib
 import sys
@@ -10,7 +9,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 
 import uvicorn  # noqa: E402
-from content import LOGO, Form, Nested, Sum, begins, die, echoed, haiku, media, new_id, page  # noqa: E402
+from content import Form, Nested, Sum, add_resources, completions, die, echoed, haiku, media, new_id, page  # noqa: E402
 from fastmcp import Context, FastMCP  # noqa: E402
 from fastmcp.exceptions import ToolError  # noqa: E402
 from fastmcp.server.event_store import EventStore  # noqa: E402
@@ -147,24 +146,7 @@ async def end():
     await asyncio.sleep(5)
 
 
-@server.resource("demo://greeting", mime_type="text/plain", title="A greeting")
-def greeting() -> str:
-    return "Hello!"
-
-
-@server.resource("demo://counter")
-def counter() -> str:
-    return "0"
-
-
-@server.resource("demo://logo", mime_type="image/png")
-def logo() -> bytes:
-    return base64.b64decode(LOGO)
-
-
-@server.resource("demo://greeting/{name}")
-def greet(name: str) -> str:
-    return f"Hello, {name}!"
+add_resources(server)
 
 
 @server.prompt
@@ -174,8 +156,7 @@ def review(code: str, language: str) -> str:
 
 @server.completion
 async def complete(ref, argument, context):
-    words = ("Ada", "Alan", "Grace") if argument.name == "name" else ("rust", "ruby", "go")
-    return begins(argument.value, *words)
+    return completions(argument)
 
 
 way, *port = sys.argv[1:]

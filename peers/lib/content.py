@@ -1,5 +1,6 @@
 """What the Python servers have to give, whichever SDK they are written with."""
 
+import base64
 import json
 import os
 import sys
@@ -80,6 +81,28 @@ def new_id():
 
 def begins(value, *words):
     return [word for word in words if word.startswith(value)]
+
+
+def completions(argument):
+    return begins(argument.value, *(("Ada", "Alan", "Grace") if argument.name == "name" else ("rust", "ruby", "go")))
+
+
+def add_resources(server):
+    @server.resource("demo://greeting", mime_type="text/plain", title="A greeting")
+    def greeting() -> str:
+        return "Hello!"
+
+    @server.resource("demo://counter")
+    def counter() -> str:
+        return "0"
+
+    @server.resource("demo://logo", mime_type="image/png")
+    def logo() -> bytes:
+        return base64.b64decode(LOGO)
+
+    @server.resource("demo://greeting/{name}")
+    def greet(name: str) -> str:
+        return f"Hello, {name}!"
 
 
 def die():

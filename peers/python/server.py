@@ -1,7 +1,6 @@
 """A server with the official Python SDK: `server.py stdio`, or `server.py http|sse PORT`."""
 
 import asyncio
-import base64
 import pathlib
 import sys
 import warnings
@@ -9,7 +8,8 @@ from typing import Annotated
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 
-from content import LOGO, MODERN, Form, Kept, Nested, Sum, begins, die, echoed, failed, haiku, media, new_id, page, texts  # noqa: E402
+from content import MODERN, Form, Kept, Nested, Sum, add_resources, completions, die, echoed  # noqa: E402
+from content import failed, haiku, media, new_id, page, texts  # noqa: E402
 from mcp.server.elicitation import ElicitationResult  # noqa: E402
 from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample  # noqa: E402
 from mcp_types import CallToolResult, Completion, CreateMessageResult, EmptyResult, InputRequiredResult, ListRootsResult  # noqa: E402
@@ -136,24 +136,7 @@ async def end():
     await asyncio.sleep(5)
 
 
-@server.resource("demo://greeting", mime_type="text/plain", title="A greeting")
-def greeting() -> str:
-    return "Hello!"
-
-
-@server.resource("demo://counter")
-def counter() -> str:
-    return "0"
-
-
-@server.resource("demo://logo", mime_type="image/png")
-def logo() -> bytes:
-    return base64.b64decode(LOGO)
-
-
-@server.resource("demo://greeting/{name}")
-def greet(name: str) -> str:
-    return f"Hello, {name}!"
+add_resources(server)
 
 
 @server.prompt()
@@ -163,8 +146,7 @@ def review(code: str, language: str) -> str:
 
 @server.completion()
 async def complete(ref, argument, context):
-    words = ("Ada", "Alan", "Grace") if argument.name == "name" else ("rust", "ruby", "go")
-    return Completion(values=begins(argument.value, *words))
+    return Completion(values=completions(argument))
 
 
 def by_hand():

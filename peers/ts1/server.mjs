@@ -10,6 +10,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { ElicitResultSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { FORM, LOGO, SOUND, failing, media, said, wait } from '../lib/content.mjs';
+import { inSession } from '../lib/sessions.mjs';
 
 let cancelled = 0;
 const TASKS = { cancel: {}, list: {}, requests: { tools: { call: {} } } };
@@ -133,43 +134,9 @@ function demo() {
   return mcp;
 }
 
-/** Keeps what was sent on a stream, so that it can be had again. */
-class Kept {
-  events = [];
-  async storeEvent(stream, message) {
-    this.events.push({ stream, message });
-    return `${this.events.length - 1}`;
-  }
-  async replayEventsAfter(last, { send }) {
-    const { stream } = this.events[Number(last)];
-    for (const [id, event] of this.events.entries()) {
-      if (id > Number(last) && event.stream === stream) await send(`${id}`, event.message);
-    }
-    return stream;
-  }
-}
-
 const sessions = new Map();
 
-async function streamable(request, response) {
-  const named = request.headers['mcp-session-id'];
-  let transport = sessions.get(named);
-  if (named && !transport) {
-    response.writeHead(404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }));
-    return;
-  }
-  if (!transport) {
-    transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      eventStore: new Kept(),
-      onsessioninitialized: id => sessions.set(id, transport),
-      onsessionclosed: id => sessions.delete(id),
-    });
-    await demo().connect(transport);
-  }
-  await transport.handleRequest(request, response);
-}
+const streamable = (request, response) => inSession(StreamableHTTPServerTransport, demo, request, response);
 
 async function pair(request, response) {
   if (request.method === 'GET') {

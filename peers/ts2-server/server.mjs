@@ -1,6 +1,5 @@
 // A server with the TypeScript SDK of the second generation: `server.mjs stdio`, or `server.mjs http PORT`. Over HTTP it serves the
 // legacy era with sessions and the modern one beside it, as the SDK's guide for that says.
-import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
@@ -8,6 +7,7 @@ import { McpServer, ResourceTemplate, completable, createMcpHandler, inputRequir
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 import { FORM, LOGO, failing, media, said, wait } from '../lib/content.mjs';
+import { inSession } from '../lib/sessions.mjs';
 
 let cancelled = 0;
 // Over HTTP each modern request has an instance of its own; who listens hears of changes from the handler.
@@ -104,46 +104,7 @@ function demo() {
   return mcp;
 }
 
-/** Keeps what was sent on a stream, so that it can be had again. */
-class Kept {
-  events = [];
-  async storeEvent(stream, message) {
-    this.events.push({ stream, message });
-    return `${this.events.length - 1}`;
-  }
-  async getStreamIdForEventId(id) {
-    return this.events[Number(id)]?.stream;
-  }
-  async replayEventsAfter(last, { send }) {
-    const { stream } = this.events[Number(last)];
-    for (const [id, event] of this.events.entries()) {
-      if (id > Number(last) && event.stream === stream) await send(`${id}`, event.message);
-    }
-    return stream;
-  }
-}
-
-const sessions = new Map();
-
-async function legacy(request, response, body) {
-  const named = request.headers['mcp-session-id'];
-  let transport = sessions.get(named);
-  if (named && !transport) {
-    response.writeHead(404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }));
-    return;
-  }
-  if (!transport) {
-    transport = new NodeStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      eventStore: new Kept(),
-      onsessioninitialized: id => sessions.set(id, transport),
-      onsessionclosed: id => sessions.delete(id),
-    });
-    await demo().connect(transport);
-  }
-  await transport.handleRequest(request, response, body);
-}
+const legacy = (request, response, body) => inSession(NodeStreamableHTTPServerTransport, demo, request, response, body);
 
 const [way, port] = process.argv.slice(2);
 if (way === 'stdio') {

@@ -193,17 +193,26 @@ async fn v_110_every_route_has_its_class() {
     }
 }
 
+/// What opens a session, and what needs none.
+fn bodies() -> [String; 2] {
+    [
+        INITIALIZE.to_owned(),
+        modern("tools/call", r#""name":"echo""#),
+    ]
+}
+
+/// The routes that take bodies.
+fn posted(endpoint: &Endpoint) -> impl Iterator<Item = &Served> {
+    let routes = endpoint.routes().iter();
+    routes.filter(|served| served.methods.contains("POST"))
+}
+
 // req: V-105
 #[tokio::test(start_paused = true)]
 async fn v_105_only_json_is_taken_for_json() {
     let puppet = Puppet::default();
     let endpoint = endpoint_with(puppet.clone(), Limits::default());
-    let bodies = [
-        INITIALIZE.to_owned(),
-        modern("tools/call", r#""name":"echo""#),
-    ];
-    let posted = |served: &&Served| served.methods.contains("POST");
-    for served in endpoint.routes().iter().filter(posted) {
+    for served in posted(&endpoint) {
         for types in [
             &["text/plain"][..],
             &["text/plain;charset=application/json"],
@@ -223,7 +232,7 @@ async fn v_105_only_json_is_taken_for_json() {
             &["application/json; charset=utf-16"],
             &["application /json"],
         ] {
-            for body in &bodies {
+            for body in &bodies() {
                 let mut headers = vec![PLAIN[0], PLAIN[2], V, CALL, ("mcp-name", "echo")];
                 headers.extend(types.iter().map(|t| ("content-type", *t)));
                 let got = endpoint
@@ -243,12 +252,7 @@ async fn v_105_only_json_is_taken_for_json() {
 async fn v_412_no_body_is_taken_that_swells() {
     let puppet = Puppet::default();
     let endpoint = endpoint_with(puppet.clone(), Limits::default());
-    let bodies = [
-        INITIALIZE.to_owned(),
-        modern("tools/call", r#""name":"echo""#),
-    ];
-    let posted = |served: &&Served| served.methods.contains("POST");
-    for served in endpoint.routes().iter().filter(posted) {
+    for served in posted(&endpoint) {
         for (codings, is_taken) in [
             (&["gzip"][..], false),
             (&["deflate"], false),
@@ -264,7 +268,7 @@ async fn v_412_no_body_is_taken_that_swells() {
             (&[], true),
         ] {
             let before = puppet.seen.calls.load(Ordering::SeqCst);
-            for body in &bodies {
+            for body in &bodies() {
                 let mut headers = vec![PLAIN[0], PLAIN[1], PLAIN[2], V, CALL, ("mcp-name", "echo")];
                 headers.extend(codings.iter().map(|coding| ("content-encoding", *coding)));
                 let asked = request("POST", &served.path, &headers, body);
