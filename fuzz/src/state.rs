@@ -212,6 +212,7 @@ impl Handler for Keeper {
                 key: text.clone(),
                 method: "roots/list",
                 params: None,
+                is_passed_on: false,
             };
             return Outcome::NeedInput(NeedInput {
                 questions: vec![question],

@@ -11,7 +11,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// Waits until each call is given up, and notes the words with which it was, and when.
 #[derive(Clone, Default)]
-struct Waits(Arc<Mutex<Vec<(Option<String>, Instant)>>>);
+struct Waits(Arc<Mutex<Vec<GivenUp>>>);
+
+type GivenUp = (Option<String>, Instant);
 
 impl Handler for Waits {
     async fn call(&self, call: Call) -> Outcome {
