@@ -1,8 +1,9 @@
 //! Lists and the words of several servers as one.
 
+use polyport_gateway::Gateway;
 use serde_json::{Value, json};
 
-use crate::{ERAS, both, names};
+use crate::{ERAS, both, client, names, server, upstream};
 
 // req: S-GATE-LISTS
 #[tokio::test]
@@ -50,5 +51,24 @@ async fn what_servers_say_of_themselves_is_joined() {
         assert_eq!(offers["tools"], json!({"listChanged": true}));
         assert_eq!(offers["resources"], json!({"listChanged": true}));
         assert_eq!(offers.get("tasks"), None::<&Value>);
+    }
+}
+
+// req: S-GATE-NAMES
+#[tokio::test]
+async fn servers_whose_names_look_alike_are_told_apart() {
+    let [theirs, ours] = ERAS;
+    let gateway = Gateway::new([
+        upstream(server("a"), "my server", theirs),
+        upstream(server("b"), "my-server", theirs),
+    ]);
+    let client = client(gateway, ours).await;
+    let list = client.request("resources/list", &json!({})).await.unwrap();
+    let mut shared = names(&list["resources"], "uri");
+    shared.retain(|uri| uri.ends_with("x://same"));
+    assert_eq!(shared, ["my-server+x://same", "my-server-2+x://same"]);
+    for (uri, whose) in shared.into_iter().zip(["a", "b"]) {
+        let read = client.request("resources/read", &json!({"uri": uri})).await;
+        assert_eq!(read.unwrap()["contents"][0]["text"], whose, "{uri}");
     }
 }
