@@ -5,9 +5,11 @@
 //! Every check panics when an invariant is broken, and says which.
 
 pub mod answer;
+pub mod arguments;
 pub mod bus;
 pub mod challenge;
 pub mod classify;
+pub mod coding;
 pub mod cursor;
 pub mod driver;
 pub mod form;
@@ -15,10 +17,14 @@ pub mod headers;
 pub mod host_file;
 pub mod lines;
 pub mod message;
+pub mod names;
 pub mod peer;
 pub mod replay;
+pub mod shown;
+pub mod socket;
 pub mod sse;
 pub mod state;
+pub mod target;
 pub mod uri_template;
 pub mod word;
 
@@ -48,4 +54,10 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("replay", replay::check),
     ("word", word::check),
     ("host_file", host_file::check),
+    ("target", target::check),
+    ("coding", coding::check),
+    ("socket", socket::check),
+    ("names", names::check),
+    ("arguments", arguments::check),
+    ("shown", shown::check),
 ];

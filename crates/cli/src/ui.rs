@@ -192,8 +192,9 @@ pub(crate) fn path(path: &Path) -> String {
 
 /// A text as one word of a shell.
 pub(crate) fn word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=~".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    // What begins with = is the path of a command to zsh.
+    if !text.is_empty() && !text.starts_with('=') && text.chars().all(plain) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
@@ -285,6 +286,9 @@ mod tests {
             ("", "''"),
             ("my notes", "'my notes'"),
             ("it's", "'it'\\''s'"),
+            ("~/notes", "'~/notes'"),
+            ("a=~", "'a=~'"),
+            ("=ls", "'=ls'"),
             ("é", "é"),
             ("a\u{1b}[2J", "\"a\\u{1b}[2J\""),
         ] {

@@ -17,6 +17,9 @@ mod collect;
 mod cors;
 pub mod endpoint;
 mod exchange;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod mount;
 mod outlet;
 mod patient;

@@ -93,6 +93,36 @@ fn host_file_seeds_hold() {
 }
 
 #[test]
+fn target_seeds_hold() {
+    replay("target");
+}
+
+#[test]
+fn coding_seeds_hold() {
+    replay("coding");
+}
+
+#[test]
+fn socket_seeds_hold() {
+    replay("socket");
+}
+
+#[test]
+fn names_seeds_hold() {
+    replay("names");
+}
+
+#[test]
+fn arguments_seeds_hold() {
+    replay("arguments");
+}
+
+#[test]
+fn shown_seeds_hold() {
+    replay("shown");
+}
+
+#[test]
 fn every_check_has_a_folder_of_seeds() {
     let mut names: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut folders: Vec<_> = fs::read_dir(corpus())
@@ -137,8 +167,8 @@ fn replay(name: &str) {
     }
 }
 
-/// Checks that run a server for each input: they get fewer inputs.
-const SLOW: [&str; 2] = ["driver", "state"];
+/// Checks that do much for each input: they get fewer inputs.
+const SLOW: [&str; 4] = ["coding", "driver", "socket", "state"];
 
 fn seeds(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(corpus().join(name)).unwrap();

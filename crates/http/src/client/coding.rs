@@ -19,7 +19,7 @@ use tokio::task::coop::consume_budget;
 pub(super) const TAKEN: HeaderValue = HeaderValue::from_static("gzip, deflate");
 /// Compressed bytes that are taken apart at once. By its format deflate makes at most 1,032 bytes of one, out of a window of 32 KiB, so
 /// one step makes 264 KiB at most.
-const STEP: usize = 256;
+pub(crate) const STEP: usize = 256;
 /// Room that is made for what comes out.
 const ROOM: usize = 16 << 10;
 
@@ -35,7 +35,7 @@ pub(super) struct Plain {
     ended: bool,
 }
 
-enum Coding {
+pub(crate) enum Coding {
     Identity,
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
     Deflate(Deflate),
@@ -43,7 +43,7 @@ enum Coding {
 
 /// What is called deflate: with the frame of zlib (RFC 9110, 8.4.1.2), or without, as some servers send it. The first two bytes tell.
 #[derive(Default)]
-struct Deflate {
+pub(crate) struct Deflate {
     first: Vec<u8>,
     stream: Option<Decompress>,
     ended: bool,
@@ -132,7 +132,7 @@ async fn piece(body: &mut Incoming) -> Option<Result<Bytes, CallError>> {
 }
 
 impl Coding {
-    fn of(headers: &HeaderMap) -> Result<Self, CallError> {
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Self, CallError> {
         let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
         let (named, more) = (codings.next(), codings.next());
         let named = named.map_or(&b"identity"[..], |named| named.as_bytes());
@@ -161,7 +161,7 @@ impl Coding {
     }
 
     /// What comes of these bytes. None: they are not what was said.
-    fn unpack(&mut self, packed: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn unpack(&mut self, packed: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Identity => Some(packed.to_owned()),
             Self::Gzip(stream) => {
@@ -175,7 +175,7 @@ impl Coding {
     }
 
     /// Has all come that was to come?
-    fn is_whole(&mut self) -> bool {
+    pub(crate) fn is_whole(&mut self) -> bool {
         match self {
             Self::Identity => true,
             Self::Gzip(stream) => stream.try_finish().is_ok(),

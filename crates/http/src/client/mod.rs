@@ -1,6 +1,6 @@
 //! The asking side over HTTP: which way a server is spoken to is found out here. What is said is `polyport-rt`'s.
 
-mod coding;
+pub(crate) mod coding;
 pub(crate) mod connect;
 mod head;
 mod listen;
@@ -10,7 +10,7 @@ mod proxy;
 mod resume;
 mod streamable;
 pub(crate) mod take;
-mod target;
+pub(crate) mod target;
 #[cfg(feature = "tls")]
 mod tls;
 mod way;

@@ -121,7 +121,7 @@ impl fmt::Display for BadTarget {
 impl std::error::Error for BadTarget {}
 
 /// What a server names is taken for an address of its own, or not at all.
-pub(super) fn same_origin(base: &Uri, named: &str) -> Result<Uri, String> {
+pub(crate) fn same_origin(base: &Uri, named: &str) -> Result<Uri, String> {
     let unreadable = || format!("it names an address that is none: {:?}", shortened(named));
     let base_uri = base.to_string();
     let base_uri = Parsed::parse(base_uri.as_str()).map_err(|_| unreadable())?;
@@ -140,7 +140,7 @@ pub(super) fn same_origin(base: &Uri, named: &str) -> Result<Uri, String> {
 }
 
 /// Scheme, host and port, in one spelling.
-pub(super) fn origin(uri: &Uri) -> String {
+pub(crate) fn origin(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or_default().to_ascii_lowercase();
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
     let standard = if scheme == "https" { 443 } else { 80 };

@@ -4,7 +4,7 @@
 mod accept;
 #[cfg(feature = "client")]
 pub(crate) mod dial;
-mod stream;
+pub(crate) mod stream;
 
 pub(crate) use accept::{Sockets, accept, is_upgrade};
 

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 const WRITTEN_AHEAD: usize = 1 << 20;
 
 /// Reads and writes lines; the peer reads and writes text messages.
-pub(super) struct Lines<S> {
+pub(crate) struct Lines<S> {
     socket: WebSocketStream<S>,
     /// Of a message that has come: what has not been read.
     coming: Bytes,
@@ -40,7 +40,7 @@ pub(super) struct Lines<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
     /// After the handshake. Messages longer than `most` end the connection; so does a peer that says nothing for twice `alive`.
-    pub(super) async fn new(stream: S, role: Role, most: usize, alive: Duration) -> Self {
+    pub(crate) async fn new(stream: S, role: Role, most: usize, alive: Duration) -> Self {
         let config = WebSocketConfig::default()
             .max_message_size(Some(most))
             .max_frame_size(Some(most))
