@@ -2,6 +2,7 @@
 //! Not how it is counted.
 
 mod ask;
+mod client;
 mod endpoint;
 mod line;
 
@@ -28,6 +29,8 @@ enum Work {
     Line(Era, Ask),
     /// A request through the HTTP endpoint, from a request value to the collected body of the response.
     Http(Era, Ask),
+    /// A call of a client, over a pair of pipes in memory, and its server.
+    Client(Era, Ask),
 }
 
 const fn path(name: &'static str, rounds: u32, work: Work) -> Path {
@@ -130,6 +133,21 @@ pub const PATHS: &[Path] = &[
         SMALL,
         Work::Http(Era::Modern, Ask::BadArguments),
     ),
+    path(
+        "client-legacy-echo-100",
+        SMALL,
+        Work::Client(Era::Legacy, Ask::Echo(100)),
+    ),
+    path(
+        "client-legacy-echo-64k",
+        LARGE,
+        Work::Client(Era::Legacy, Ask::Echo(64 << 10)),
+    ),
+    path(
+        "client-modern-echo-100",
+        SMALL,
+        Work::Client(Era::Modern, Ask::Echo(100)),
+    ),
 ];
 
 /// Paths that may not cost more than others, by what is beside the call: questions and subscriptions.
@@ -164,6 +182,7 @@ impl Path {
             Work::Parse(bytes) => parse(&ask::call_of(bytes), rounds),
             Work::Line(era, ask) => runtime().block_on(line::run(era, ask, rounds, keep)),
             Work::Http(era, ask) => runtime().block_on(endpoint::run(era, ask, rounds, keep)),
+            Work::Client(era, ask) => runtime().block_on(client::run(era, ask, rounds, keep)),
         }
     }
 }
@@ -195,7 +214,7 @@ mod tests {
     fn every_path_is_what_it_says() {
         for path in PATHS {
             let text = String::from_utf8(path.answer()).unwrap();
-            let (Work::Line(_, ask) | Work::Http(_, ask)) = path.work else {
+            let (Work::Line(_, ask) | Work::Http(_, ask) | Work::Client(_, ask)) = path.work else {
                 assert!(path.run(2).bytes >= 600, "{}", path.name);
                 continue;
             };
