@@ -71,7 +71,7 @@ fn check_uri(servers: &[&str], server: usize, uri: &str) {
         assert!(!uri.contains(':'), "{made:?} is forgotten");
     }
     if let Some((found, inner)) = unprefixed(servers, uri) {
-        assert_eq!(prefixed_uri(servers[found], inner), uri);
+        assert_eq!(prefixed_uri(servers[found], &inner), uri);
     }
 }
 
