@@ -92,7 +92,7 @@ enum Verb {
     Uninstall(commands::install::Uninstall),
 }
 
-/// The command line, of which help shows what fits on a screen: the manual has the rest.
+/// The command line, of which --help shows what fits on a screen: the verb help and the manual have the rest.
 pub(crate) fn program() -> clap::Command {
     Cli::command().mut_subcommand("serve", |mut serve| {
         for name in [

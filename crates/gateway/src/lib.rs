@@ -36,6 +36,7 @@ mod fetched;
 mod gateway;
 mod lists;
 pub mod names;
+mod owners;
 mod peer;
 mod peers;
 mod tasks;

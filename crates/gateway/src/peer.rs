@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
-use crate::tasks::Tasks;
+use crate::owners::Tasks;
 use crate::upstream::Shared;
 use crate::{addresses, names};
 

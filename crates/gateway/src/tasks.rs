@@ -1,61 +1,14 @@
 //! Tasks of several servers. Their ids are the servers' own, so that they pass as they are: whose a task is is remembered where it was
 //! made, and found out by asking where that is not known.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use polyport::{Call, Code, Outcome, Raw, RpcError, cursor};
 use polyport_wire::{Limits, Params, splice, write};
 
+use crate::owners::text_of;
 use crate::peer::Peer;
 
-/// Tasks of a client whose server is remembered; the oldest are forgotten, and looked for again.
-const MAX_TASKS: usize = 1_000;
 /// In cursors, what stands for the list of tasks of the first server; those of the others follow.
 const PART: usize = 4;
-
-/// Whose the tasks of one client are.
-#[derive(Debug, Default)]
-pub(crate) struct Tasks(Mutex<VecDeque<(String, usize)>>);
-
-impl Tasks {
-    fn server(&self, id: &str) -> Option<usize> {
-        let known = self.known();
-        let found = known.iter().rev().find(|(known, _)| known == id);
-        found.map(|(_, server)| *server)
-    }
-
-    fn note(&self, id: String, server: usize) {
-        let mut known = self.known();
-        known.retain(|(known, _)| *known != id);
-        if known.len() >= MAX_TASKS {
-            known.pop_front();
-        }
-        known.push_back((id, server));
-    }
-
-    /// Notes a task that has come of a call.
-    pub(crate) fn made(&self, outcome: &Outcome, server: usize) {
-        let (Outcome::Complete(result) | Outcome::Passed(result)) = outcome else {
-            return;
-        };
-        // Either era: the id is that of the result, or of the task in it.
-        let mut id = text_of(result.as_str(), "taskId");
-        splice::members(result.as_str(), |key, value| {
-            if key == "task" && value.starts_with('{') {
-                id = text_of(value, "taskId");
-            }
-        });
-        if let Some(id) = id {
-            self.note(id, server);
-        }
-    }
-
-    fn known(&self) -> MutexGuard<'_, VecDeque<(String, usize)>> {
-        // Nothing that is done under the lock leaves it half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A request about a task: for the server that knows it.
 pub(crate) async fn about(peer: &Peer, call: Call) -> Outcome {
@@ -151,16 +104,6 @@ pub(crate) async fn list(peer: &Peer, mut call: Call) -> Outcome {
         member(&mut out, "nextCursor", format!("\"{next}\"").as_bytes());
     }
     Outcome::Complete(Raw::trusted([b"{", &out[..], b"}"].concat()))
-}
-
-fn text_of(object: &str, member: &str) -> Option<String> {
-    let mut found = None;
-    splice::members(object, |key, value| {
-        if key == member {
-            found = serde_json::from_str(value).ok();
-        }
-    });
-    found
 }
 
 fn member(out: &mut Vec<u8>, key: &str, value: &[u8]) {

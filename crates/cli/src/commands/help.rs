@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, CommandFactory};
 
 use crate::failure::Failure;
 use crate::topics;
-use crate::{printing, program};
+use crate::{Cli, printing};
 
 /// Say more of a verb, or of a topic: args, config, exit-codes, server, variables
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ impl Help {
             [word] => topics::ALL.iter().find(|topic| topic.name == word),
             _ => None,
         };
-        let mut program = program();
+        let mut program = Cli::command();
         program.build();
         // What is a verb and a topic is both.
         let is_verb = |word: &String| program.find_subcommand(word).is_some();

@@ -39,7 +39,7 @@ Standard input decides the transport. A pipe or a socket, as AI hosts give it: s
 file or /dev/null: HTTP, at http://127.0.0.1:7400/mcp or the next free port. SIGTERM and Ctrl-C let
 running calls finish; a second one cuts them off. What is deleted goes to .polyport-trash.
 Of several servers, tools that share a name are seen as SERVER__NAME; each client is connected to
-each. NAME:=SERVER names one. More options for servers: polyport man, and polyport help server.
+each. NAME:=SERVER names one. More options: polyport help serve. Servers: polyport help server.
 Exit codes: 0 ended as told, 1 calls were cut off, 2 it could not start.
 
 Examples:
