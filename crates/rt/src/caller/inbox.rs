@@ -184,7 +184,10 @@ impl Inbox {
             }
             state = self.0.lock();
         }
-        let waiting = request.and_then(|id| state.waiting.get(id));
+        let waiting = match request {
+            Some(id) => state.waiting.get(id),
+            None => state.only_hearing(),
+        };
         if let Some(hears) = waiting.and_then(|waiting| waiting.notes.clone()) {
             drop(state);
             match catch_unwind(AssertUnwindSafe(|| hears(message))) {

@@ -330,6 +330,13 @@ impl Caller {
 }
 
 impl State {
+    /// The one request that hears of notifications; none where there are none or several.
+    fn only_hearing(&self) -> Option<&Waiting> {
+        let mut hearing = self.waiting.values().filter(|it| it.notes.is_some());
+        let first = hearing.next();
+        first.filter(|_| hearing.next().is_none())
+    }
+
     fn outgoing(&self, text: Vec<u8>) -> Outgoing {
         if let Some(tap) = &self.tap {
             tap(Speaker::Client, &text);

@@ -38,7 +38,7 @@ pub struct Wait {
     /// Answers what the server asks on the stream of this request, in place of whoever answers the rest. Where all messages share one
     /// stream, none of them is on that of a request.
     pub answers: Option<Answerer>,
-    /// Hears the notifications on that stream.
+    /// Hears the notifications on that stream. Where all messages share one stream, it hears those while no other request does.
     pub notes: Option<OnNote>,
     /// Why it is given up, if it is: asked then, for the words with which the server is told.
     pub why: Option<Why>,

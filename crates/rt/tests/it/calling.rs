@@ -291,3 +291,42 @@ async fn br_027_br_029_questions_keep_their_ids() {
     want.sort();
     assert_eq!(answers, want);
 }
+
+// req: S-WAIT
+#[tokio::test(start_paused = true)]
+async fn what_comes_on_a_stream_of_all_is_heard_by_the_one_that_waits() {
+    let note = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n";
+    // The log and the answer come at once: whoever looked only later would find the call over.
+    let said = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\
+        {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
+    for others in [0, 1] {
+        let (caller, _server) = connected(move |method| match method {
+            "tools/call" if others == 0 => Does::Says(said),
+            "prompts/get" => Does::Says(note),
+            _ => Does::Nothing,
+        })
+        .await;
+        let count = Arc::new(Mutex::new(0));
+        let heard = count.clone();
+        let wait = Wait {
+            total: secs(5),
+            notes: Some(Arc::new(move |_| {
+                *heard.lock().unwrap() += 1;
+                true
+            })),
+            ..Wait::default()
+        };
+        let first = caller.request_waiting("tools/call", "{}", &wait);
+        if others == 0 {
+            first.await.unwrap();
+            assert_eq!(*count.lock().unwrap(), 1);
+            continue;
+        }
+        // Of two that wait it is nobody's.
+        let second = caller.request_waiting("prompts/get", "{}", &wait);
+        let (first, second) = tokio::join!(first, second);
+        assert!(first.is_err() && second.is_err());
+        assert_eq!(*count.lock().unwrap(), 0);
+        assert!(caller.notification().await.is_some());
+    }
+}
