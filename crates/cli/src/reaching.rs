@@ -226,16 +226,7 @@ impl Reaching {
     /// # Errors
     /// There is no such server.
     pub(crate) fn word_for_hosts(&self, word: &OsStr) -> Result<String, Failure> {
-        let at = |file: &Path, name: &str| {
-            let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-            format!("{}:{name}", path.display())
-        };
-        Ok(match read(word)? {
-            Word::Url(url) => url,
-            Word::File { file, name } => at(&file, &name),
-            Word::Name(name) => at(&self.config.named(&name, "serve")?.file, &name),
-            _ => word.to_string_lossy().into_owned(),
-        })
+        word_for_hosts(&self.config, word, "serve")
     }
 
     /// The file that was named for the names of servers.
@@ -295,4 +286,21 @@ pub(crate) fn misplaced(option: &str, beside: &str, place: &str) -> Failure {
 /// It cannot be meant.
 pub(crate) fn read(word: &OsStr) -> Result<Word, Failure> {
     Word::read(word).map_err(|misfit| Failure::usage(misfit.why).hint(misfit.hint))
+}
+
+/// The word for a server of somebody else that means the same wherever it is read.
+///
+/// # Errors
+/// There is no such server.
+pub(crate) fn word_for_hosts(config: &Config, word: &OsStr, verb: &str) -> Result<String, Failure> {
+    let at = |file: &Path, name: &str| {
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        format!("{}:{name}", path.display())
+    };
+    Ok(match read(word)? {
+        Word::Url(url) => url,
+        Word::File { file, name } => at(&file, &name),
+        Word::Name(name) => at(&config.named(&name, verb)?.file, &name),
+        _ => word.to_string_lossy().into_owned(),
+    })
 }

@@ -24,8 +24,8 @@ mod what;
     override_usage = "polyport install [OPTIONS] HOST BACKEND...\n       polyport install [OPTIONS] HOST -- COMMAND...",
     after_help = "\
 HOST is claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, zed, opencode,
-inspector, or mcp-json, which prints. BACKEND is a folder or demo (several are one server), a URL,
-or the name of a server. What would change is shown, and nothing is written before somebody agrees.
+inspector, or mcp-json, which prints. BACKEND is a folder, demo, a URL, or the name of a server;
+several are one server. What would change is shown, and nothing is written before somebody agrees.
 
 Examples:
   polyport install claude-code ./notes

@@ -40,18 +40,15 @@ impl What<'_> {
                 None => self.served(),
             },
             (several, []) => {
+                let mut elsewhere = false;
                 for word in several {
-                    if self.elsewhere(word)?.is_some() {
-                        let shown = ui::path(Path::new(word));
-                        return Err(Failure::usage(format!(
-                            "{shown} cannot be joined with others yet"
-                        ))
-                        .hint(
-                            "several folders are one server; anything else is installed by itself",
-                        ));
-                    }
+                    elsewhere |= self.elsewhere(word)?.is_some();
                 }
-                self.served()
+                if elsewhere {
+                    self.joined(several)
+                } else {
+                    self.served()
+                }
             }
         }
     }
@@ -101,15 +98,60 @@ impl What<'_> {
             has_folder |= target.folder().is_some();
             args.push(target.word());
         }
+        self.write_to(&mut args, has_folder);
+        let start = Start {
+            program: program().display().to_string(),
+            args,
+            env: self.env.to_vec(),
+            cwd: None,
+            env_file: None,
+        };
+        Ok(entry(&name, Way::Command(start)))
+    }
+
+    fn write_to(&self, args: &mut Vec<String>, has_folder: bool) {
         if self.write && !has_folder {
             ui::note("note: --write is for folders, and none is named\n");
         } else if self.write {
             args.push("--write".to_owned());
         }
+    }
+
+    /// Our own program over several servers, some of which are others'.
+    fn joined(&self, words: &[OsString]) -> Result<Entry<String>, Failure> {
+        let given = [
+            ("-e", !self.env.is_empty()),
+            ("--header", !self.headers.is_empty()),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
+            let why = format!("{option} does not say for which of several servers it is");
+            return Err(Failure::usage(why)
+                .hint("give each its own in a configuration, and name them: FILE.json:NAME"));
+        }
+        let mut args = vec!["serve".to_owned()];
+        let (mut name, mut has_folder) = (String::new(), false);
+        for word in words {
+            let (called, text) = match self.elsewhere(word)? {
+                Some(entry) => (
+                    entry.name,
+                    reaching::word_for_hosts(self.config, word, "install")?,
+                ),
+                None => {
+                    let target = Target::parse(word)?;
+                    has_folder |= target.folder().is_some();
+                    (target.name(), target.word())
+                }
+            };
+            if name.is_empty() {
+                name = called;
+            }
+            args.push(text);
+        }
+        self.write_to(&mut args, has_folder);
         let start = Start {
             program: program().display().to_string(),
             args,
-            env: self.env.to_vec(),
+            env: Vec::new(),
             cwd: None,
             env_file: None,
         };
