@@ -1,8 +1,9 @@
-//! What the measuring programs share: the paths that are counted, the committed figures, a client that can be abused, and clients
+//! What the measuring programs share: the paths that are counted, the committed figures of both kinds, a client that can be abused, and clients
 //! that look for each other's secrets. Measures nothing itself.
 
 pub mod figures;
 pub mod isolation;
 pub mod paths;
+pub mod ratios;
 pub mod rng;
 pub mod wire;

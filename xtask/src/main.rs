@@ -11,6 +11,7 @@ mod conformance;
 mod fuzz;
 mod icount;
 mod isolation;
+mod latency;
 mod lexer;
 mod mcp;
 mod newcomer;
@@ -83,6 +84,12 @@ const VERBS: &[Verb] = &[
         usage: "icount [--write]",
         about: "instructions and allocations against the committed figures",
         run: icount::run,
+    },
+    Verb {
+        name: "latency",
+        usage: "latency [--write]",
+        about: "calls from the shell and of our client by what is the least",
+        run: latency::run,
     },
     Verb {
         name: "newcomer",
