@@ -1,8 +1,11 @@
 //! Our own log: to standard error, never to standard output.
 
+use std::io::{self, Write};
+
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::secrets;
 use crate::ui::{self, Stderr};
 
 /// How much is logged, and how.
@@ -36,6 +39,21 @@ enum Severity {
     Trace,
 }
 
+/// Standard error without the secrets that servers were given: they may say them in what we log of them.
+struct Hidden;
+
+impl Write for Hidden {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let said = secrets::hidden(&String::from_utf8_lossy(text)).into_owned();
+        Stderr.write_all(said.as_bytes())?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Stderr.flush()
+    }
+}
+
 impl Log {
     /// Begins logging; once per process.
     pub(crate) fn start(&self) {
@@ -61,7 +79,7 @@ impl Log {
 
     fn begin(&self, level: LevelFilter) {
         let builder = tracing_subscriber::fmt()
-            .with_writer(|| Stderr)
+            .with_writer(|| Hidden)
             .with_max_level(level);
         let begun = match self.log {
             Format::Off => return,

@@ -142,9 +142,12 @@ impl Merged {
             .map(String::as_str)
     }
 
-    /// Are all of a server shown under their own names?
-    pub(crate) fn is_plain(&self, server: usize) -> bool {
-        self.renamed.keys().all(|route| route.server != server)
+    /// What of a server is shown under other names than its own.
+    pub(crate) fn all_renamed(&self, server: usize) -> impl Iterator<Item = &str> {
+        let renamed = self.renamed.keys();
+        renamed
+            .filter(move |route| route.server == server)
+            .map(|route| &*route.name)
     }
 
     /// All of them, with the names that are shown.
@@ -168,10 +171,15 @@ fn shown_uris(servers: &[&str], things: &[(usize, &str)]) -> Vec<Option<String>>
             }
             let first = of.get(uri).and_then(|of| of.first());
             let alone = of.get(uri).is_none_or(|of| of.iter().all(|s| s == server));
-            Some(if alone || first.is_none() {
-                (*uri).to_owned()
+            if alone || first.is_none() {
+                return Some((*uri).to_owned());
+            }
+            let shown = names::prefixed_uri(servers[*server], uri);
+            // Another's own may look the same.
+            Some(if of.contains_key(&*shown) {
+                names::hashed_uri(servers[*server], uri)
             } else {
-                names::prefixed_uri(servers[*server], uri)
+                shown
             })
         })
         .collect()
@@ -253,5 +261,25 @@ mod tests {
         let mut shown: Vec<_> = merged.routes().map(|(shown, _)| shown).collect();
         shown.sort_unstable();
         assert_eq!(shown, ["a+f:a", "b+f:a", "f:b"]);
+        // One's own address looks like another's with the name before it.
+        let two = raws(&[
+            r#"{"uri":"f:a","name":"x"}"#,
+            r#"{"uri":"a+f:a","name":"x"}"#,
+        ]);
+        let merged = Merged::of(
+            Kind::Resources,
+            Prefix::WhenNeeded,
+            &["a", "b"],
+            &[&one, &two],
+        );
+        let of = |shown: &str| {
+            merged
+                .route(shown)
+                .map(|route| (route.server, &*route.name))
+        };
+        assert_eq!(of("a+f:a"), Some((1, "a+f:a")));
+        assert_eq!(of("b+f:a"), Some((1, "f:a")));
+        let own = merged.renamed(0, "f:a").unwrap();
+        assert_eq!(of(own), Some((0, "f:a")));
     }
 }

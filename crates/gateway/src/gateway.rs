@@ -57,6 +57,7 @@ impl Gateway {
 impl Handler for Gateway {
     async fn call(&self, call: Call) -> Outcome {
         let peer = self.peer(call.context.envelope());
+        let _busy = peer.busy();
         if self.shared.upstreams.len() == 1 {
             return match peer.relay(0).await {
                 Ok(relay) => relay.call(call).await,
@@ -147,11 +148,17 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
         {
             return Outcome::Failed(error);
         }
-        return peer.pass(route.server, call).await;
+        let outcome = peer.pass(route.server, call).await;
+        if matches!(outcome, Outcome::Complete(_)) {
+            peer.note_place(&uri, route.server, &route.name);
+        }
+        return outcome;
     }
     // No list names it, as it is with resources that come of nothing but a call: the first server that knows it has it.
     let mut missing = RpcError::resource_not_found(&uri);
-    for server in peer.offering_resources().await {
+    let mut is_told = false;
+    let subscribes = call.method == "resources/subscribe";
+    for server in peer.offering_resources(subscribes).await {
         let again = Call {
             method: call.method,
             params: call.params.clone(),
@@ -159,7 +166,19 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
         };
         match peer.pass(server, again).await {
             Outcome::Failed(error) if error.code == Code::ResourceMissing => missing = error,
-            other => return other,
+            // Many a server says so of a resource that it does not know, and one that is down knows none.
+            Outcome::Failed(error)
+                if matches!(error.code, Code::InvalidParams | Code::Internal) =>
+            {
+                if missing.code != Code::ResourceMissing || !is_told {
+                    is_told = true;
+                    missing = error;
+                }
+            }
+            other => {
+                peer.note_place(&uri, server, &uri);
+                return other;
+            }
         }
     }
     Outcome::Failed(missing)

@@ -34,7 +34,9 @@ pub fn shown(prefix: Prefix, servers: &[&str], things: &[(usize, &str)]) -> Vec<
     }
     let is_bare = |name: &str| match prefix {
         Prefix::Never => true,
-        Prefix::WhenNeeded => used.get(name).is_none_or(|servers| servers.len() == 1),
+        Prefix::WhenNeeded => {
+            name.len() <= LONGEST && used.get(name).is_none_or(|servers| servers.len() == 1)
+        }
         Prefix::Always => false,
     };
     let bare: HashSet<&str> = things
@@ -119,9 +121,19 @@ fn hash(text: &str) -> String {
 /// A resource's address with the name of its server before it: what [`unprefixed`] takes off again.
 /// A page of a tool keeps its scheme, by which hosts know it: `ui://SERVER+HOST/…`.
 pub fn prefixed_uri(server: &str, uri: &str) -> String {
+    put_before(&scheme(server), uri)
+}
+
+/// The same where that address is another's own: with a hash of whose it is. The lists alone lead back.
+pub(crate) fn hashed_uri(server: &str, uri: &str) -> String {
+    let tail = hash(&format!("{server}\0{uri}"));
+    put_before(&format!("{}-{tail}", scheme(server)), uri)
+}
+
+fn put_before(scheme: &str, uri: &str) -> String {
     match uri.strip_prefix(PAGE) {
-        Some(rest) => format!("{PAGE}{}+{rest}", scheme(server)),
-        None => format!("{}+{uri}", scheme(server)),
+        Some(rest) => format!("{PAGE}{scheme}+{rest}"),
+        None => format!("{scheme}+{uri}"),
     }
 }
 
@@ -203,6 +215,10 @@ mod tests {
             names(Prefix::Never, &things),
             ["search", "", "read", "", "say"]
         );
+        // One alone that hosts would not take is shortened.
+        let long = "x".repeat(100);
+        let shown = names(Prefix::WhenNeeded, &[(0, &long)]);
+        assert_eq!(shown[0].len(), LONGEST);
         // Twice from one server is once.
         assert_eq!(names(Prefix::WhenNeeded, &[(0, "a"), (0, "a")]), ["a", ""]);
     }

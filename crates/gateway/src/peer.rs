@@ -1,5 +1,7 @@
 //! What one client has of the servers behind the gateway: a connection to each, their lists as one, and what it hears of them.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use polyport::{
 };
 use polyport_model::EXTENSION_TASKS;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
@@ -23,6 +25,14 @@ const READY: Duration = Duration::from_secs(3);
 /// How long a list waits for one of the servers; then its last one stands for it.
 const LIST: Duration = Duration::from_secs(10);
 
+/// How long a list is taken for missing that did not come in time.
+const LATE: Duration = Duration::from_secs(30);
+/// How long a call waits for the connection to its server.
+const OPEN: Duration = Duration::from_secs(30);
+/// Resources of one client whose server is remembered.
+const MAX_PLACES: usize = 10_000;
+const NOT_IN_TIME: &str = "it did not come in time";
+
 pub(crate) struct Peer {
     shared: Arc<Shared>,
     bus: Bus,
@@ -30,6 +40,13 @@ pub(crate) struct Peer {
     /// The lists, by their kinds.
     kept: [Kept; 4],
     pub(crate) tasks: Tasks,
+    /// Whose resources are that were asked for.
+    places: Mutex<HashMap<String, Route>>,
+    /// Calls that run.
+    calls: AtomicUsize,
+    /// Lists of servers that did not come in time, and when.
+    late: Mutex<HashMap<(usize, usize), Instant>>,
+    begun: Instant,
     used: Mutex<Instant>,
     watching: Mutex<Vec<AbortHandle>>,
 }
@@ -55,6 +72,10 @@ impl Peer {
                 bus,
                 kept: Default::default(),
                 tasks: Tasks::default(),
+                places: Mutex::default(),
+                calls: AtomicUsize::new(0),
+                late: Mutex::default(),
+                begun: Instant::now(),
                 used: Mutex::new(Instant::now()),
                 watching: Mutex::default(),
             }
@@ -93,11 +114,36 @@ impl Peer {
     /// There is none now.
     pub(crate) async fn relay(&self, server: usize) -> Result<Arc<Relay>, RpcError> {
         let name = &self.shared.upstreams[server].name;
-        let opened = self.links[server].open().await;
+        let Ok(opened) = timeout(OPEN, self.links[server].open()).await else {
+            let why = format!("The server {name:?} behind this gateway does not answer.");
+            return Err(RpcError::new(Code::Internal, why));
+        };
         let relay = opened.map_err(|error| down(name, &error))?;
         let started = relay.start().await;
         started.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
         Ok(relay)
+    }
+
+    /// Until when a client waits for servers that are not there yet: a while after it has come.
+    fn soon(&self) -> Instant {
+        (self.begun + READY).max(Instant::now())
+    }
+
+    fn was_late(&self, server: usize, kind: Kind) -> bool {
+        let late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = late.get(&(server, kind as usize));
+        at.is_some_and(|at| at.elapsed() < LATE)
+    }
+
+    fn note_late(&self, server: usize, kind: Kind) {
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        late.entry((server, kind as usize))
+            .and_modify(|at| {
+                if at.elapsed() >= LATE {
+                    *at = Instant::now();
+                }
+            })
+            .or_insert_with(Instant::now);
     }
 
     /// The connections that there are now.
@@ -107,7 +153,7 @@ impl Peer {
 
     /// The connections to all servers, as far as they come about soon.
     pub(crate) async fn ready(&self) -> Vec<Option<Arc<Relay>>> {
-        let end = Instant::now() + READY;
+        let end = self.soon();
         let mut opening = JoinSet::new();
         for (server, link) in self.links.iter().cloned().enumerate() {
             opening.spawn(async move {
@@ -156,14 +202,20 @@ impl Peer {
 
     async fn fetch(&self, kind: Kind, before: Option<&Fetched>) -> Fetched {
         let end = Instant::now() + LIST;
+        let soon = self.soon();
         let mut fetching = JoinSet::new();
         for (server, link) in self.links.iter().cloned().enumerate() {
+            // One that is not there yet, or was late before, holds nobody up; it is told of when it is there.
+            let end = if self.was_late(server, kind) {
+                Instant::now()
+            } else if link.current().is_none() {
+                soon
+            } else {
+                end
+            };
             fetching.spawn(async move {
                 let part = timeout_at(end, part(kind, &link)).await;
-                (
-                    server,
-                    part.unwrap_or_else(|_| Err("no list in time".to_owned())),
-                )
+                (server, part.unwrap_or_else(|_| Err(NOT_IN_TIME.to_owned())))
             });
         }
         let mut parts = vec![Part::default(); self.links.len()];
@@ -172,6 +224,9 @@ impl Peer {
             match part {
                 Ok(part) => parts[server] = part,
                 Err(why) => {
+                    if why == NOT_IN_TIME {
+                        self.note_late(server, kind);
+                    }
                     let name = &self.shared.upstreams[server].name;
                     tracing::warn!(server = name, why, "a list is missing");
                     missing.push((server, name.clone()));
@@ -209,9 +264,15 @@ impl Peer {
             return Some(route);
         }
         let names = self.names();
-        if let Some((server, uri)) = names::unprefixed(&names, uri) {
-            let name = uri.into_owned();
-            return Some(Route { server, name });
+        let prefixed = names::unprefixed(&names, uri).map(|(server, uri)| Route {
+            server,
+            name: uri.into_owned(),
+        });
+        // It may also be an address of somebody's own that looks so.
+        if let Some(route) = prefixed.clone()
+            && self.shown(route.server, &route.name).as_deref() == Some(uri)
+        {
+            return Some(route);
         }
         let tools = self.kept[Kind::Tools as usize].now();
         if let Some(route) = tools.and_then(|fetched| fetched.merged.page(uri)) {
@@ -229,10 +290,11 @@ impl Peer {
             .collect();
         // The most exact one; of two such, that of the first server.
         fitting.sort_by_key(|route| (std::cmp::Reverse(route.name.len()), route.server));
-        fitting.first().map(|route| Route {
+        let fitting = fitting.first().map(|route| Route {
             server: route.server,
             name: uri.to_owned(),
-        })
+        });
+        fitting.or(prefixed)
     }
 
     /// Asks a server, and says its resources as they are seen here.
@@ -243,14 +305,39 @@ impl Peer {
         };
         let outcome = relay.call(call).await;
         self.tasks.made(&outcome, server);
-        let listed = self.kept[Kind::Resources as usize].now();
-        let is_plain = listed.is_none_or(|fetched| fetched.merged.is_plain(server));
         match outcome {
-            Outcome::Complete(result) if !is_plain => {
+            Outcome::Complete(result) if result.as_str().contains("\"uri\"") => {
+                // Which addresses two servers share is known from the lists.
+                for kind in [Kind::Resources, Kind::Templates] {
+                    if self.kept[kind as usize].now().is_none() {
+                        self.list(kind).await;
+                    }
+                }
                 Outcome::Complete(addresses::shown(result, |uri| self.shown(server, uri)))
             }
             other => other,
         }
+    }
+
+    /// Notes whose a resource is that somebody may subscribe to.
+    pub(crate) fn note_place(&self, uri: &str, server: usize, name: &str) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= MAX_PLACES {
+            places.clear();
+        }
+        let name = name.to_owned();
+        places.insert(uri.to_owned(), Route { server, name });
+    }
+
+    /// A call of the client runs until this is dropped.
+    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+        self.calls.fetch_add(1, Ordering::AcqRel);
+        Busy(self.clone())
+    }
+
+    /// Does nobody need it now: neither a call nor somebody who listens?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.calls.load(Ordering::Acquire) == 0 && self.bus.listeners() == 0
     }
 
     /// Servers with which this call shares tasks, as far as they are there soon.
@@ -269,16 +356,40 @@ impl Peer {
 
     /// The address under which a resource of a server is seen; none: its own.
     fn shown(&self, server: usize, uri: &str) -> Option<String> {
-        let fetched = self.kept[Kind::Resources as usize].now()?;
-        fetched.merged.renamed(server, uri).map(str::to_owned)
+        let listed = self.kept[Kind::Resources as usize].now();
+        if let Some(fetched) = &listed {
+            if let Some(shown) = fetched.merged.renamed(server, uri) {
+                return Some(shown.to_owned());
+            }
+            if fetched
+                .merged
+                .route(uri)
+                .is_some_and(|route| route.server == server)
+            {
+                return None;
+            }
+        }
+        // One of a template that two servers have.
+        let templates = self.kept[Kind::Templates as usize].now()?;
+        let is_of = |template: &str| {
+            let template = UriTemplate::parse(template).ok();
+            template.is_some_and(|template| template.matches(uri).is_some())
+        };
+        let mut shared = templates.merged.all_renamed(server);
+        shared
+            .any(is_of)
+            .then(|| names::prefixed_uri(self.names()[server], uri))
     }
 
     /// Servers that have resources.
-    pub(crate) async fn offering_resources(&self) -> Vec<usize> {
+    pub(crate) async fn offering_resources(&self, subscribes: bool) -> Vec<usize> {
         let relays = self.ready().await.into_iter().enumerate();
         relays
             .filter_map(|(server, relay)| {
-                let offered = relay?.client().opened().capabilities.resources.is_some();
+                let relay = relay?;
+                let offers = &relay.client().opened().capabilities;
+                let offered = offers.resources.is_some()
+                    && (!subscribes || offers.has_resource_subscriptions());
                 offered.then_some(server)
             })
             .collect()
@@ -290,13 +401,24 @@ impl Peer {
             return false;
         };
         match self.relay(route.server).await {
-            Ok(relay) => relay.subscribe(&route.name).await.is_ok(),
+            Ok(relay) => {
+                let taken = relay.subscribe(&route.name).await.is_ok();
+                if taken {
+                    self.note_place(uri, route.server, &route.name);
+                }
+                taken
+            }
             Err(_) => false,
         }
     }
 
     /// What is known of whose resource this is.
     fn known_place(&self, uri: &str) -> Option<Route> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(route) = places.get(uri) {
+            return Some(route.clone());
+        }
+        drop(places);
         let fetched = self.kept[Kind::Resources as usize].now();
         let route = fetched.and_then(|fetched| fetched.merged.route(uri).cloned());
         route.or_else(|| {
@@ -325,6 +447,16 @@ impl Peer {
     }
 }
 
+/// A call of a client that runs.
+pub(crate) struct Busy(Arc<Peer>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+        self.0.touch();
+    }
+}
+
 impl Drop for Peer {
     fn drop(&mut self) {
         self.leave();
@@ -335,10 +467,12 @@ impl Drop for Peer {
 async fn watch(peer: Weak<Peer>, server: usize, link: Link) {
     let mut is_first = true;
     loop {
+        let begun = Instant::now();
         match link.open().await {
             Ok(relay) => {
-                let begun = relay.start().await;
-                if begun.is_ok() && !is_first {
+                let is_late = begun.elapsed() > READY;
+                let started = relay.start().await;
+                if started.is_ok() && (!is_first || is_late) {
                     let Some(peer) = peer.upgrade() else {
                         return;
                     };

@@ -14,7 +14,7 @@ use crate::upstream::Shared;
 /// Modern clients whose connections are kept at once; the one that did nothing for the longest time makes room.
 const MAX_CLIENTS: usize = 1_000;
 /// For how long the connections of a modern client are kept that does nothing and listens to nothing.
-const IDLE: Duration = Duration::from_secs(30 * 60);
+const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Between two looks for such.
 const LOOK: Duration = Duration::from_secs(60);
 /// How long the end of all connections may take at the end.
@@ -80,7 +80,10 @@ impl Peers {
             return peer.clone();
         }
         if clients.len() >= MAX_CLIENTS {
-            let oldest = clients.iter().min_by_key(|(_, peer)| peer.used());
+            // Of those that do nothing the oldest; of a thousand that are all busy the oldest, too.
+            let oldest = clients
+                .iter()
+                .min_by_key(|(_, peer)| (!peer.is_idle(), peer.used()));
             let oldest = oldest.map(|(key, _)| key.clone());
             if let Some(peer) = oldest.and_then(|key| clients.remove(&key)) {
                 self.inner.end(&tokio::runtime::Handle::current(), peer);
@@ -104,9 +107,8 @@ impl Peers {
                 let runtime = tokio::runtime::Handle::current();
                 let gone: Vec<_> = {
                     let mut clients = inner.clients();
-                    let is_gone = |peer: &Arc<Peer>| {
-                        peer.used().elapsed() >= IDLE && peer.bus().listeners() == 0
-                    };
+                    let is_gone =
+                        |peer: &Arc<Peer>| peer.used().elapsed() >= IDLE && peer.is_idle();
                     clients.extract_if(|_, peer| is_gone(peer)).collect()
                 };
                 for (_, peer) in gone {

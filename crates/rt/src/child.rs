@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -161,7 +161,7 @@ impl Command {
         let said = Said::default();
         let draining = tokio::spawn(drain(errors, said.clone(), self.hears.clone()));
         let id = child.id();
-        let group = Group(Arc::new(Mutex::new(group)));
+        let group = Group::of(group);
         let (ends, ended) = watch::channel(None);
         tokio::spawn(reap(child, group.clone(), ends));
         let child = Child {
@@ -261,7 +261,27 @@ type End = Result<ExitStatus, io::ErrorKind>;
 #[derive(Clone)]
 struct Group(Arc<Mutex<Option<Pid>>>);
 
+/// The groups of all children of this process.
+static GROUPS: Mutex<Vec<Weak<Mutex<Option<Pid>>>>> = Mutex::new(Vec::new());
+
+/// Ends all children of this process, and all that they have started in their groups, at once: for a process that ends itself without
+/// dropping what it holds.
+pub fn kill_all() {
+    let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    for group in groups.iter().filter_map(Weak::upgrade) {
+        Group(group).end();
+    }
+}
+
 impl Group {
+    fn of(leader: Option<Pid>) -> Self {
+        let group = Arc::new(Mutex::new(leader));
+        let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|group| group.strong_count() > 0);
+        groups.push(Arc::downgrade(&group));
+        Self(group)
+    }
+
     fn signal(&self, signal: Signal) {
         let group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(group) = *group {

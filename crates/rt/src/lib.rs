@@ -58,7 +58,7 @@ pub use caller::{
     OnProgress, Opened, Outgoing, Patience, Speaker, Status, Tap, Wait, Why, tapped,
 };
 #[cfg(unix)]
-pub use child::{Child, Command};
+pub use child::{Child, Command, kill_all};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;

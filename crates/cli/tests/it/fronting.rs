@@ -1,6 +1,9 @@
 //! Servers of others behind `polyport serve`: named on the command line in every way, over both transports.
 
+use std::fs;
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -186,6 +189,25 @@ fn the_entry_names_the_same_from_any_folder() {
                 "-x",
             ],
         ),
+        (
+            &[
+                "x:=https://mcp.example.com/mcp?api_key=hush",
+                "--",
+                "./run",
+                "--api-key",
+                "hush",
+                "--token=hush",
+            ],
+            &[
+                "serve",
+                "x:=https://mcp.example.com/mcp?api_key=****",
+                "--",
+                "<here>/run",
+                "--api-key",
+                "****",
+                "--token=****",
+            ],
+        ),
     ];
     for (words, want) in rows {
         let mut program = place.listener(words, Stdio::piped());
@@ -213,4 +235,44 @@ fn a_command_is_spoken_to_over_stdio() {
     );
     host.close_input();
     assert_eq!(host.end().1, Some(0));
+}
+
+// req: S-GATE-SHELL
+#[test]
+fn nothing_is_left_of_a_server_that_listens_to_nobody() {
+    let place = place();
+    let stub = "trap '' TERM INT HUP\nsleep 300 &\necho $$ $! > pids\nwhile :; do sleep 1; done\n";
+    place.write("stub.sh", stub);
+    let mut http = place.listener(&["--listen", "0", "--", "sh", "stub.sh"], Stdio::null());
+    http.until_said("\"url\":");
+    let said = http.stderr();
+    let url = said
+        .split_whitespace()
+        .find(|word| word.starts_with("http://"));
+    let mut client = place.command(["ls", url.unwrap()]).spawn().unwrap();
+    let pids = loop {
+        let pids = fs::read_to_string(place.path("pids")).unwrap_or_default();
+        if pids.ends_with('\n') {
+            break pids;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    // The first signal lets it finish, the second one does not wait.
+    http.signal(Signal::TERM);
+    http.signal(Signal::HUP);
+    http.end();
+    client.wait().unwrap();
+    for pid in pids.split_whitespace() {
+        let is_there = || {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit(')')
+                .next()
+                .is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+        };
+        let begun = Instant::now();
+        while is_there() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{pid} is left");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
 }

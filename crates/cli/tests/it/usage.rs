@@ -107,6 +107,7 @@ fn d_36_faults_at_start_are_exit_2_and_a_sentence() {
         &["serve", ":1", ":2", "--header", "A: b"],
         &["serve", ":1", "-e", "A=b"],
         &["serve", "notes", "--", ""],
+        &["serve", "x:=demo", "notes"],
         &["serve", "sqlite:shop.db"],
         &["serve", "notes", "--bogus"],
         &["serve", "notes", "--listne", "1"],

@@ -1,9 +1,11 @@
 //! Servers that are slow, dead, or change.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use polyport::client::{Change, Connect, Wanted};
-use polyport::{Command, Revisions, Service, Tool};
+use polyport::model::{Content, ResourceLink};
+use polyport::{Command, Revisions, Server, Service, Template, Tool};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -91,6 +93,106 @@ async fn changes_are_told_under_the_address_that_is_seen() {
                 want("two+x://same") && want("x://alpha"),
                 "{ours} to {theirs}: {heard:?}"
             );
+        }
+    }
+}
+
+// req: S-GATE-LIFE
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_holds_nobody_up() {
+    for ours in ERAS {
+        // It takes what is said, and says nothing.
+        let hangs = Upstream::new(
+            "hangs",
+            Connect::command(Command::new("sleep").args(["1000"])),
+        );
+        let gateway = Gateway::new([hangs, upstream(server("a"), "one", ERAS[0])]);
+        let begun = Instant::now();
+        let client = client(gateway, ours).await;
+        for _ in 0..3 {
+            let list = client.request("tools/list", &json!({})).await.unwrap();
+            assert_eq!(names(&list["tools"], "name"), ["same", "alpha"]);
+            assert_eq!(list["_meta"]["polyport/unavailable"], json!(["hangs"]));
+            assert_eq!(text(&client.call("same", &json!({})).await.unwrap()), "a");
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+// req: S-GATE-LIFE, S-GATE-NAMES
+#[tokio::test]
+async fn resources_that_no_list_names_are_found_and_told_of() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let (one, two) = (server("a"), server("b"));
+            let handle = two.handle();
+            let plain = Server::new("plain", "1").tool("t", "", |_cx, (): ()| async { Ok("t") });
+            let gateway = Gateway::new([
+                upstream(plain, "plain", theirs),
+                upstream(one, "one", theirs),
+                upstream(two, "two", theirs),
+            ]);
+            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
+            let client = outer.connect().await.unwrap();
+            let wanted = Wanted {
+                resources: vec!["tb://7".to_owned()],
+                ..Wanted::default()
+            };
+            let mut changes = client.changes(wanted).await.unwrap();
+            assert_eq!(changes.told().resources, ["tb://7"], "{ours} to {theirs}");
+            handle.resource_updated("tb://7");
+            let change = timeout(Duration::from_secs(20), changes.next());
+            let heard = change.await.unwrap().unwrap().unwrap().change;
+            assert_eq!(
+                heard,
+                Change::Updated("tb://7".to_owned()),
+                "{ours} to {theirs}"
+            );
+        }
+    }
+}
+
+// req: S-GATE-NAMES
+#[tokio::test]
+async fn resources_of_a_template_that_two_have_go_back_to_their_own() {
+    let shared = |name: &'static str| {
+        let template = Template::new("t://{id}", "t", move |_cx, vars| async move {
+            let vars: BTreeMap<String, String> = vars;
+            Ok(format!("{name}{}", vars["id"]))
+        });
+        Server::new(name, "1")
+            .add_template(template)
+            .tool("link", "", |_cx, (): ()| async {
+                let link = ResourceLink {
+                    uri: "t://7".to_owned(),
+                    name: "seven".to_owned(),
+                    ..ResourceLink::default()
+                };
+                Ok(Content::ResourceLink(link))
+            })
+    };
+    for theirs in ERAS {
+        for ours in ERAS {
+            let gateway = Gateway::new([
+                upstream(shared("a"), "one", theirs),
+                upstream(shared("b"), "two", theirs),
+            ]);
+            let client = client(gateway, ours).await;
+            for (tool, whose) in [("one__link", "a7"), ("two__link", "b7")] {
+                let result = client.call(tool, &json!({})).await.unwrap();
+                let uri = result["content"][0]["uri"].clone();
+                let read = client.request("resources/read", &json!({"uri": uri})).await;
+                let read = read.unwrap();
+                assert_eq!(
+                    read["contents"][0]["text"], whose,
+                    "{ours} to {theirs}: {uri}"
+                );
+                assert_eq!(read["contents"][0]["uri"], uri, "{ours} to {theirs}");
+            }
         }
     }
 }

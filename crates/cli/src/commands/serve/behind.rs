@@ -38,6 +38,8 @@ pub(super) struct Other {
     pub(super) kind: &'static str,
     /// As it is shown.
     pub(super) shown: String,
+    /// What means it everywhere; empty where nothing does.
+    text: String,
     reached: Reached,
 }
 
@@ -92,6 +94,11 @@ impl Behind {
             _ => reaching.reach(word, "serve")?,
         };
         let text = match &reached {
+            Reached::Inside(_) if name.is_some() => {
+                let word = ui::path(Path::new(word));
+                let why = format!("{word} is served here, and has its own name");
+                return Err(Failure::usage(why).hint("NAME:=SERVER names servers of others"));
+            }
             Reached::Inside(target) => {
                 if self.targets.iter().any(|other| other.is_same(target)) {
                     again();
@@ -106,15 +113,17 @@ impl Behind {
             }
             Reached::Command(_) | Reached::Remote(_) => reaching.word_for_hosts(word)?,
         };
-        if self.words.contains(&text) {
+        if self.others.iter().any(|other| other.text == text) {
             again();
             return Ok(());
         }
         let other = Other::new(
             name.map_or_else(|| name_of(word, &reached), str::to_owned),
             mask::text(&word.to_string_lossy()),
+            text.clone(),
             reached,
         );
+        let text = mask::text(&text);
         self.words.push(match name {
             Some(name) => format!("{name}:={text}"),
             None => text,
@@ -128,8 +137,12 @@ impl Behind {
         for found in configured::enabled_in(file)? {
             let name = program::plain(&found.entry.name);
             let reached = reaching.configured(&found, "serve")?;
-            self.others
-                .push(Other::new(name, found.entry.name.clone(), reached));
+            self.others.push(Other::new(
+                name,
+                found.entry.name.clone(),
+                String::new(),
+                reached,
+            ));
         }
         if self.others.is_empty() {
             let why = format!("{} has no servers that are switched on", ui::path(file));
@@ -155,9 +168,11 @@ impl Behind {
         let arguments: Vec<String> = arguments.iter().map(lossy).collect();
         let program = program.to_string_lossy().into_owned();
         let name = program::plain(naming::of(&program, &arguments, &[]));
-        let shown = mask::args(arguments.iter().map(String::as_str)).join(" ");
-        let shown = format!("{program} {shown}").trim_end().to_owned();
-        self.others.push(Other::new(name, shown, reached));
+        let arguments = mask::args(arguments.iter().map(String::as_str));
+        let shown = format!("{program} {}", arguments.join(" "));
+        let shown = shown.trim_end().to_owned();
+        self.others
+            .push(Other::new(name, shown, String::new(), reached));
         self.command.push("--".to_owned());
         self.command.push(absolute(&program));
         self.command.extend(arguments);
@@ -166,7 +181,7 @@ impl Behind {
 }
 
 impl Other {
-    fn new(name: String, shown: String, reached: Reached) -> Self {
+    fn new(name: String, shown: String, text: String, reached: Reached) -> Self {
         let kind = match &reached {
             Reached::Remote(remote) if remote.url.starts_with("ws") => "ws",
             Reached::Remote(_) => "http",
@@ -176,6 +191,7 @@ impl Other {
             name,
             kind,
             shown,
+            text,
             reached,
         }
     }

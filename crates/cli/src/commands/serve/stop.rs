@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::Failure;
 use crate::ui;
 
-/// A stop that SIGTERM and SIGINT say.
+/// A stop that SIGTERM, SIGINT and SIGHUP say.
 ///
 /// # Errors
 /// The signals cannot be listened to.
@@ -15,9 +15,10 @@ pub(super) fn on_signals(service: &Service) -> Result<Stop, Failure> {
         signal(kind)
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))
     };
-    let (mut term, mut int) = (
+    let (mut term, mut int, mut hangup) = (
         listen(SignalKind::terminate())?,
         listen(SignalKind::interrupt())?,
+        listen(SignalKind::hangup())?,
     );
     let (stopper, stop) = stop::stop();
     let service = service.clone();
@@ -26,6 +27,7 @@ pub(super) fn on_signals(service: &Service) -> Result<Stop, Failure> {
             tokio::select! {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
+                _ = hangup.recv() => {}
             }
         };
         signalled().await;
@@ -44,6 +46,7 @@ pub(super) fn on_signals(service: &Service) -> Result<Stop, Failure> {
         if cut > 0 {
             cut_off(cut, "").report();
         }
+        polyport_rt::kill_all();
         std::process::exit(i32::from(cut > 0));
     });
     Ok(stop)

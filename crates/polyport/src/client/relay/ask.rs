@@ -12,8 +12,10 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// How long a question that names no call waits for the other calls to end, where several run.
+/// How long a question that names no call waits for the other calls to end, where several of one client run.
 const ALONE: Duration = Duration::from_secs(1);
+/// How long where they may be of several clients: then it belongs to none of them.
+const ALONE_OF_ALL: Duration = Duration::from_secs(10);
 /// How long it waits for a call to come, where none runs: servers ask for roots as soon as they are told that the client is ready.
 const COMES: Duration = Duration::from_secs(10);
 
@@ -82,10 +84,17 @@ impl Running {
                 ));
             }
         }
-        let end = Instant::now() + ALONE;
+        let is_shared = self.is_shared();
+        let end = Instant::now() + if is_shared { ALONE_OF_ALL } else { ALONE };
         while self.calls().len() > 1 {
             let changed = self.changed.notified();
             if self.calls().len() > 1 && timeout_at(end, changed).await.is_err() {
+                if is_shared {
+                    return Err(error(
+                        -32603,
+                        "Several calls run, and the question does not say to which of them it belongs.",
+                    ));
+                }
                 break;
             }
         }
@@ -99,12 +108,17 @@ impl Running {
         }
     }
 
-    /// The one call that runs; none where there are none or several.
-    pub(super) fn only(&self) -> Option<Context> {
-        match &**self.calls() {
-            [(_, asking)] => asking.context(),
-            _ => None,
-        }
+    /// May the calls be of several clients? A modern one has no session that would tell.
+    fn is_shared(&self) -> bool {
+        let calls = self.calls();
+        let mut sessions = calls.iter().map(|(_, asking)| {
+            let context = asking.context()?;
+            context.envelope().session().cloned()
+        });
+        let Some(first) = sessions.next().flatten() else {
+            return true;
+        };
+        sessions.any(|session| session.is_none_or(|session| !Arc::ptr_eq(&session, &first)))
     }
 
     fn calls(&self) -> MutexGuard<'_, Vec<(u64, Asking)>> {

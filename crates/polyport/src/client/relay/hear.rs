@@ -313,13 +313,10 @@ impl Shared {
         self.bus.all_updated();
     }
 
-    /// A log message that names no call belongs to the one that runs, if it is one; else to the sessions that want such.
+    /// A log message that belonged to no call when it came is for the sessions that want such.
     fn log(&self, log: &LogParams) {
-        let data = log.data.as_str();
-        match self.running.only() {
-            Some(context) => context.log(log.level, log.logger.as_deref(), data),
-            None => self.bus.log(log.level, log.logger.as_deref(), data),
-        }
+        self.bus
+            .log(log.level, log.logger.as_deref(), log.data.as_str());
     }
 
     /// Passes on what is no change, in the words in which it came.

@@ -105,6 +105,44 @@ async fn a_server_behind_asks_whoever_asked() {
     }
 }
 
+/// Two modern clients that say the same of themselves share a connection, on which no question says whose it is.
+// req: S-RELAY-ASK
+#[tokio::test(start_paused = true)]
+async fn no_question_reaches_somebody_else() {
+    for theirs in ASKS {
+        let none = Arc::default();
+        let client = Connect::service(server(&none, &none).into_service())
+            .speaks(Revisions::NONE.with(theirs))
+            .on_behalf_of(facts(&everything()));
+        let relay = Service::new(client.connect().await.unwrap().into_handler());
+        let modern = Revision::V2026_07_28;
+        let asked = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let mut peers = Vec::new();
+        for asked in &asked {
+            let peer = connect_to(relay.clone(), modern, &everything())
+                .await
+                .unwrap();
+            let asked = asked.clone();
+            peers.push(peer.answering(move |method, params| {
+                asked.fetch_add(1, Ordering::SeqCst);
+                answer(method, params)
+            }));
+        }
+        let call = |peer| ask(peer, "tools/call", json!({"name": "one"}));
+        let (first, second) = tokio::join!(call(&peers[0]), call(&peers[1]));
+        for (asked, result) in asked.iter().zip([first, second]) {
+            // Either it was asked itself, or nobody was asked for it.
+            let was_asked = asked.load(Ordering::SeqCst);
+            let is_done = text(&result) == "Hello Ada";
+            assert_eq!(was_asked, usize::from(is_done), "{theirs}: {result}");
+        }
+        // Alone, each is asked.
+        for peer in &peers {
+            assert_eq!(text(&call(peer).await), "Hello Ada", "{theirs}");
+        }
+    }
+}
+
 // req: S-RELAY-ASK
 #[tokio::test(start_paused = true)]
 async fn who_can_be_asked_nothing_is_not_asked() {
