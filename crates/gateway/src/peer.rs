@@ -1,5 +1,7 @@
 //! What one client has of the servers behind the gateway: a connection to each, their lists as one, and what it hears of them.
 
+mod watching;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,18 +9,17 @@ use std::time::Duration;
 
 use polyport::client::{Link, LinkError, Relay, Shown};
 use polyport::uri_template::UriTemplate;
-use polyport::{
-    Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError, Watcher,
-};
+use polyport::{Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError};
 use polyport_model::EXTENSION_TASKS;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
 use crate::owners::Tasks;
 use crate::upstream::Shared;
 use crate::{addresses, names};
+use watching::{Watch, watch};
 
 /// How long a client that comes waits for the servers. Those that need longer are told of when they are there.
 const READY: Duration = Duration::from_secs(3);
@@ -460,73 +461,6 @@ impl Drop for Busy {
 impl Drop for Peer {
     fn drop(&mut self) {
         self.leave();
-    }
-}
-
-/// Connects a client with a server, and again when that has ended: what it was subscribed to it is subscribed to again.
-async fn watch(peer: Weak<Peer>, server: usize, link: Link) {
-    let mut is_first = true;
-    loop {
-        let begun = Instant::now();
-        match link.open().await {
-            Ok(relay) => {
-                let is_late = begun.elapsed() > READY;
-                let started = relay.start().await;
-                if started.is_ok() && (!is_first || is_late) {
-                    let Some(peer) = peer.upgrade() else {
-                        return;
-                    };
-                    peer.comes_back(server, &relay).await;
-                }
-                relay.closed().await;
-            }
-            Err(LinkError::Down { again, .. }) => sleep_until(again).await,
-            Err(_) => return,
-        }
-        is_first = false;
-    }
-}
-
-impl Peer {
-    /// A server is there that was not.
-    async fn comes_back(&self, server: usize, relay: &Relay) {
-        for uri in self.bus.subscriptions() {
-            let place = self.known_place(&uri);
-            if let Some(route) = place.filter(|route| route.server == server)
-                && let Err(error) = relay.subscribe(&route.name).await
-            {
-                tracing::warn!(%error, "a server that was started again does not take a subscription");
-            }
-        }
-        self.bus.tools_changed();
-        self.bus.prompts_changed();
-        self.bus.resources_changed();
-        self.bus.all_updated();
-    }
-}
-
-/// Tells a server what of its resources nobody wants to hear of any more.
-struct Watch(Weak<Peer>);
-
-impl Watcher for Watch {
-    fn watch(&self, uri: &str, on: bool) {
-        let Some(peer) = self.0.upgrade() else {
-            return;
-        };
-        match peer.known_place(uri) {
-            Some(route) => {
-                if let Some(relay) = peer.links[route.server].current() {
-                    relay.watch(&route.name, on);
-                }
-            }
-            // Whoever was not subscribed to it passes over its end.
-            None if !on => {
-                for relay in peer.connected() {
-                    relay.watch(uri, false);
-                }
-            }
-            None => {}
-        }
     }
 }
 

@@ -1,0 +1,76 @@
+//! What a client hears of its servers while nobody asks: that one is there again, and which resources somebody wants to hear of.
+
+use std::sync::Weak;
+
+use polyport::client::{Link, LinkError, Relay};
+use polyport::{Handler as _, Watcher};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Peer, READY};
+
+/// Connects a client with a server, and again when that has ended: what it was subscribed to it is subscribed to again.
+pub(super) async fn watch(peer: Weak<Peer>, server: usize, link: Link) {
+    let mut is_first = true;
+    loop {
+        let begun = Instant::now();
+        match link.open().await {
+            Ok(relay) => {
+                let is_late = begun.elapsed() > READY;
+                let started = relay.start().await;
+                if started.is_ok() && (!is_first || is_late) {
+                    let Some(peer) = peer.upgrade() else {
+                        return;
+                    };
+                    peer.comes_back(server, &relay).await;
+                }
+                relay.closed().await;
+            }
+            Err(LinkError::Down { again, .. }) => sleep_until(again).await,
+            Err(_) => return,
+        }
+        is_first = false;
+    }
+}
+
+impl Peer {
+    /// A server is there that was not.
+    async fn comes_back(&self, server: usize, relay: &Relay) {
+        for uri in self.bus.subscriptions() {
+            let place = self.known_place(&uri);
+            if let Some(route) = place.filter(|route| route.server == server)
+                && let Err(error) = relay.subscribe(&route.name).await
+            {
+                tracing::warn!(%error, "a server that was started again does not take a subscription");
+            }
+        }
+        self.bus.tools_changed();
+        self.bus.prompts_changed();
+        self.bus.resources_changed();
+        self.bus.all_updated();
+    }
+}
+
+/// Tells a server what of its resources nobody wants to hear of any more.
+pub(super) struct Watch(pub(super) Weak<Peer>);
+
+impl Watcher for Watch {
+    fn watch(&self, uri: &str, on: bool) {
+        let Some(peer) = self.0.upgrade() else {
+            return;
+        };
+        match peer.known_place(uri) {
+            Some(route) => {
+                if let Some(relay) = peer.links[route.server].current() {
+                    relay.watch(&route.name, on);
+                }
+            }
+            // Whoever was not subscribed to it passes over its end.
+            None if !on => {
+                for relay in peer.connected() {
+                    relay.watch(uri, false);
+                }
+            }
+            None => {}
+        }
+    }
+}
