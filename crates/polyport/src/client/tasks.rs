@@ -385,9 +385,13 @@ impl Task<'_> {
     }
 }
 
+/// A result that says nothing but that is no longer.
+const REFUSAL: usize = 4_096;
+
 /// The code in the text of a failure: the most widely used SDK for servers says as the result of a tool what it refuses a call for.
 fn told_code(result: &Raw) -> Option<i32> {
-    if !result.as_str().contains("\"isError\"") {
+    let text = result.as_str();
+    if text.len() > REFUSAL || !text.contains("\"isError\"") {
         return None;
     }
     let result: CallToolResult = result.decode().ok()?;
