@@ -197,6 +197,16 @@ impl Answers {
 
     fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
         self.lock().asked.insert(PAGE.to_owned());
+        // Whatever else a browser would do with it is nothing that a server may ask for.
+        if !["https://", "http://"]
+            .iter()
+            .any(|scheme| page.url.starts_with(scheme))
+        {
+            ui::clear_status();
+            let url = page.url.chars().take(80).collect::<String>();
+            ui::say(&format!("note: the server names no page to go to: {url}\n"));
+            return ElicitResult::decline();
+        }
         match self.given(PAGE) {
             Some("accept") => {
                 ui::note(&format!("note: the server sends you to {}\n", page.url));

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use polyport::client::Connect;
 use polyport::model::{Blocks, Content, CreateMessageParams, CreateMessageResult, RpcError};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::answers::Answers;
@@ -43,9 +44,11 @@ async fn answer(command: &str, text: String) -> Result<CreateMessageResult, Stri
         .args(["-c", command])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| format!("it cannot be run: {error}"))?;
+    let mut group = Group::of(&child);
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let asks = async move {
         if let Some(mut input) = input {
@@ -70,6 +73,8 @@ async fn answer(command: &str, text: String) -> Result<CreateMessageResult, Stri
         return Err("it printed more than 4 MiB".to_owned());
     }
     let ended = child.wait().await.map_err(|error| error.to_string())?;
+    // Its number may be another's now.
+    group.0 = None;
     if !ended.success() {
         return Err(format!("it failed ({ended})"));
     }
@@ -78,6 +83,24 @@ async fn answer(command: &str, text: String) -> Result<CreateMessageResult, Stri
         "command",
         Content::text(said.trim_end()),
     ))
+}
+
+/// What the command has started ends with it when nobody waits for its answer any more.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(Pid::from_raw))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
 }
 
 /// What is asked, as a person would read it. One message stands by itself.

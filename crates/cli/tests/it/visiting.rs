@@ -120,3 +120,31 @@ fn a_terminal_agrees_and_says_that_all_is_done() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(8), "{output:?}");
 }
+
+// req: Q-SENT
+#[test]
+fn nobody_is_sent_to_what_is_no_page() {
+    let place = Place::new();
+    for url in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html,x",
+    ] {
+        let server = SERVER.replace("https://example.test/a", url);
+        let words = [
+            "call",
+            "--era",
+            "legacy",
+            "--answer",
+            "url=accept",
+            "--",
+            "sh",
+            "-c",
+        ];
+        let output = place.command(words.iter().copied().chain([&*server, "--", "t"]));
+        let output = { output }.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(8), "{said}");
+        assert!(said.contains("names no page to go to"), "{said}");
+    }
+}
