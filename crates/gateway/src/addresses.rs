@@ -1,4 +1,5 @@
-//! Addresses of resources in what servers answer, said as clients see them. Everything else stays as it came.
+//! Names and addresses in the text of what passes, exchanged for those that clients see, or servers know. Everything else stays as it
+//! came.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -51,9 +52,33 @@ fn part(whole: &str, object: &str, look: &mut impl FnMut(Range<usize>, &str)) {
 }
 
 /// Where a part of a text stands in it.
-pub(crate) fn place(whole: &str, part: &str) -> Range<usize> {
+fn place(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()
+}
+
+/// An object with another value as one of its members; none: it has no such member.
+pub(crate) fn exchanged(object: &str, member: &str, value: &[u8]) -> Option<Vec<u8>> {
+    let mut at = None;
+    splice::members(object, |key, value| {
+        if key == member {
+            at = Some(place(object, value));
+        }
+    });
+    let mut out = Vec::new();
+    splice::replace(object.as_bytes(), &[(at?, value)], &mut out);
+    Some(out)
+}
+
+/// A member of an object that is a text.
+pub(crate) fn text_of(object: &str, member: &str) -> Option<String> {
+    let mut found = None;
+    splice::members(object, |key, value| {
+        if key == member {
+            found = serde_json::from_str(value).ok();
+        }
+    });
+    found
 }
 
 /// The page that a tool has hosts show (`_meta.ui.resourceUri`, and the older `_meta["ui/resourceUri"]`): where its address stands.

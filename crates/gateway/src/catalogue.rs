@@ -64,7 +64,7 @@ impl Merged {
         let mut texts = Vec::new();
         for (server, list) in lists.iter().enumerate() {
             for entry in *list {
-                if let Some(name) = named(kind, entry) {
+                if let Some(name) = addresses::text_of(entry.as_str(), kind.key()) {
                     things.push((server, name));
                     texts.push(entry);
                 }
@@ -185,34 +185,12 @@ fn shown_uris(servers: &[&str], things: &[(usize, &str)]) -> Vec<Option<String>>
         .collect()
 }
 
-fn named(kind: Kind, entry: &Raw) -> Option<String> {
-    let mut name = None;
-    splice::members(entry.as_str(), |key, value| {
-        if key == kind.key() {
-            name = serde_json::from_str(value).ok();
-        }
-    });
-    name
-}
-
 /// The same entry under another name; everything else stays as it came.
 fn renamed(kind: Kind, entry: &Raw, shown: &str) -> Raw {
-    let text = entry.as_str();
-    let mut at = None;
-    splice::members(text, |key, value| {
-        if key == kind.key() {
-            let start = value.as_ptr() as usize - text.as_ptr() as usize;
-            at = Some(start..start + value.len());
-        }
-    });
-    let Some(at) = at else {
-        return entry.clone();
-    };
     let mut name = Vec::new();
     write::string(&mut name, shown);
-    let mut out = Vec::new();
-    splice::replace(text.as_bytes(), &[(at, &name)], &mut out);
-    Raw::trusted(out)
+    let renamed = addresses::exchanged(entry.as_str(), kind.key(), &name);
+    renamed.map_or_else(|| entry.clone(), Raw::trusted)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::names::{self, Prefix};
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::upstream::{Shared, Upstream};
-use crate::{discover, lists, tasks};
+use crate::{addresses, discover, lists, tasks};
 
 /// Many servers as one. One alone is passed through as it is, with its own names and in its own words.
 pub struct Gateway {
@@ -254,10 +254,11 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
     if route.name != shown
         && let Some(at) = at
     {
-        let mut reference = Vec::new();
-        if !exchanged(&at, key, &route.name, &mut reference) {
+        let mut name = Vec::new();
+        write::string(&mut name, &route.name);
+        let Some(reference) = addresses::exchanged(&at, key, &name) else {
             return Outcome::Failed(RpcError::invalid_params("completion/complete: ref"));
-        }
+        };
         if let Err(error) = exchange(&mut call, "ref", &reference) {
             return Outcome::Failed(error);
         }
@@ -273,21 +274,9 @@ fn rename(call: &mut Call, member: &str, name: &str) -> Result<(), RpcError> {
 }
 
 fn exchange(call: &mut Call, member: &str, value: &[u8]) -> Result<(), RpcError> {
-    let mut out = Vec::new();
-    let found = call.params.text().is_some_and(|text| {
-        let mut at = None;
-        splice::members(text, |key, value| {
-            if key == member {
-                let start = value.as_ptr() as usize - text.as_ptr() as usize;
-                at = Some(start..start + value.len());
-            }
-        });
-        at.is_some_and(|at| {
-            splice::replace(text.as_bytes(), &[(at, value)], &mut out);
-            true
-        })
-    });
-    let params = found.then(|| Params::parse(out.into(), &Limits::default()));
+    let text = call.params.text();
+    let out = text.and_then(|text| addresses::exchanged(text, member, value));
+    let params = out.map(|out| Params::parse(out.into(), &Limits::default()));
     match params {
         Some(Ok(params)) => {
             call.params = params;
@@ -295,24 +284,6 @@ fn exchange(call: &mut Call, member: &str, value: &[u8]) -> Result<(), RpcError>
         }
         _ => Err(RpcError::invalid_params(format!("{member} is missing"))),
     }
-}
-
-/// Appends an object with another text as one of its members. False: it has none of that name.
-fn exchanged(object: &str, member: &str, text: &str, out: &mut Vec<u8>) -> bool {
-    let mut at = None;
-    splice::members(object, |key, value| {
-        if key == member {
-            let start = value.as_ptr() as usize - object.as_ptr() as usize;
-            at = Some(start..start + value.len());
-        }
-    });
-    let Some(at) = at else {
-        return false;
-    };
-    let mut value = Vec::new();
-    write::string(&mut value, text);
-    splice::replace(object.as_bytes(), &[(at, &value)], out);
-    true
 }
 
 impl fmt::Debug for Gateway {

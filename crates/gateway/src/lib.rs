@@ -26,8 +26,9 @@
 //! - [`names`]: under which names clients see what the servers offer.
 //! - `catalogue`: the lists of all servers as one.
 //! - `fetched`: a list as it was when it was fetched.
-//! - `addresses`: resources in what servers answer, as clients see them.
-//! - `tasks`: whose a task is.
+//! - `addresses`: names and addresses exchanged in the text of what passes.
+//! - `owners`: whose the tasks of a client are, as far as it was seen.
+//! - `tasks`: requests about tasks.
 
 mod addresses;
 mod catalogue;

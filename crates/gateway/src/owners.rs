@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use polyport::Outcome;
 use polyport_wire::splice;
 
+use crate::addresses::text_of;
+
 /// Tasks of a client whose server is remembered; the oldest are forgotten, and looked for again.
 const MAX_TASKS: usize = 1_000;
 #[derive(Debug, Default)]
@@ -48,15 +50,4 @@ impl Tasks {
         // Nothing that is done under the lock leaves it half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A member of an object that is a text.
-pub(crate) fn text_of(object: &str, member: &str) -> Option<String> {
-    let mut found = None;
-    splice::members(object, |key, value| {
-        if key == member {
-            found = serde_json::from_str(value).ok();
-        }
-    });
-    found
 }

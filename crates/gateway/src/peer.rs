@@ -25,7 +25,6 @@ use watching::{Watch, watch};
 const READY: Duration = Duration::from_secs(3);
 /// How long a list waits for one of the servers; then its last one stands for it.
 const LIST: Duration = Duration::from_secs(10);
-
 /// How long a list is taken for missing that did not come in time.
 const LATE: Duration = Duration::from_secs(30);
 /// How long a call waits for the connection to its server.

@@ -4,7 +4,7 @@
 use polyport::{Call, Code, Outcome, Raw, RpcError, cursor};
 use polyport_wire::{Limits, Params, splice, write};
 
-use crate::owners::text_of;
+use crate::addresses::text_of;
 use crate::peer::Peer;
 
 /// In cursors, what stands for the list of tasks of the first server; those of the others follow.
