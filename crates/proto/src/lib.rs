@@ -27,7 +27,7 @@ pub use envelope::{ClientFacts, Envelope, Principal, Remembered};
 pub use limits::Limits;
 pub use outcome::task::{Task, TaskEnd};
 pub use outcome::{Code, NeedInput, Outcome, Question, RpcError};
-pub use peer::{Admitted, Answer, Asking, Notice, Peer, Turn};
+pub use peer::{Admitted, Answer, Asking, Notice, Peer, Turn, Written};
 pub use polyport_model::Level;
 pub use receipt::Receipt;
 pub use revision::{Era, Profile, Revision, Revisions, TaskForm};

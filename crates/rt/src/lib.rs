@@ -55,7 +55,7 @@ pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{
     Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, Offer, OnNote, OnNotification,
-    OnProgress, Opened, Outgoing, Patience, Speaker, Status, Tap, Wait, Why, tapped,
+    OnProgress, Opened, Outgoing, Patience, Request, Speaker, Status, Tap, Wait, Why, tapped,
 };
 #[cfg(unix)]
 pub use child::{Child, Command, kill_all};

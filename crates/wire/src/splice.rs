@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::keys::Key;
-use crate::scan::{Scanner, space};
+use crate::scan::{Bad, Scanner, space};
 use crate::{Limits, text};
 
 /// Appends `object` with `members` (ready text such as `"a":1,"b":2`) put at its head.
@@ -64,9 +64,30 @@ pub fn squeeze(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
+/// The text of the value of a member of an object; of the first one of that key, after which nothing more is read.
+pub fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
+    let mut found = None;
+    walk(object, |name, value| {
+        let is_it = name == key;
+        if is_it {
+            found = Some(value);
+        }
+        !is_it
+    });
+    found
+}
+
 /// Calls `on` with each member of an object: its key, escapes resolved, and the text of its value. A
 /// key that is no text for its lone surrogates comes with U+FFFD in their place.
 pub fn members<'a>(object: &'a str, mut on: impl FnMut(&str, &'a str)) {
+    walk(object, |key, value| {
+        on(key, value);
+        true
+    });
+}
+
+/// The same until `on` says that it has seen enough.
+fn walk<'a>(object: &'a str, mut on: impl FnMut(&str, &'a str) -> bool) {
     // Known text needs no bounds; the depth only decides how it is walked.
     let limits = Limits {
         elements: usize::MAX,
@@ -78,6 +99,7 @@ pub fn members<'a>(object: &'a str, mut on: impl FnMut(&str, &'a str)) {
     if !scanner.opens_object(start, 0) {
         return;
     }
+    let mut goes_on = true;
     let walked = scanner.object(start, 0, |scanner, key: Key, start| {
         let end = scanner.value(start, 1)?;
         let spelling = &object[key.range()];
@@ -86,8 +108,9 @@ pub fn members<'a>(object: &'a str, mut on: impl FnMut(&str, &'a str)) {
                 String::from_utf8_lossy(&text::decode_bytes(spelling.as_bytes())).into_owned(),
             )
         });
-        on(&name, &object[start..end]);
-        Ok(end)
+        goes_on = on(&name, &object[start..end]);
+        // What stops the scanner is not only what is wrong.
+        if goes_on { Ok(end) } else { Err(Bad(end)) }
     });
-    debug_assert!(walked.is_ok(), "not JSON: {object}");
+    debug_assert!(walked.is_ok() || !goes_on, "not JSON: {object}");
 }

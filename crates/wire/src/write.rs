@@ -1,6 +1,8 @@
 //! Writing messages, by appending to a buffer that the caller owns. Ready JSON text (`params`, `data`)
 //! is taken as it is.
 
+use std::ops::Range;
+
 use crate::RequestId;
 
 pub use crate::scalar::{integer, string};
@@ -11,6 +13,25 @@ pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&
     id.write(out);
     out.push(b',');
     call(out, method, params);
+}
+
+/// Appends a request whose parameters `params` appends, and says where they are.
+pub fn request_with(
+    out: &mut Vec<u8>,
+    id: &RequestId,
+    method: &str,
+    params: impl FnOnce(&mut Vec<u8>),
+) -> Range<usize> {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","method":"#);
+    string(out, method);
+    out.extend_from_slice(br#","params":"#);
+    let start = out.len();
+    params(out);
+    let end = out.len();
+    out.push(b'}');
+    start..end
 }
 
 /// Appends a notification. `params` is the JSON text of an object.

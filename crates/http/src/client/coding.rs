@@ -73,6 +73,11 @@ impl Plain {
         !matches!(self.coding, Coding::Identity)
     }
 
+    /// Is it known already that no more comes?
+    pub(super) fn is_at_end(&self) -> bool {
+        !self.is_packed() && self.body.is_end_stream()
+    }
+
     /// The next piece; None at its end.
     pub(super) async fn piece(&mut self) -> Option<Result<Bytes, CallError>> {
         if !self.is_packed() {

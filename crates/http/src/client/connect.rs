@@ -111,13 +111,13 @@ impl Connection {
     /// [`CallError::Unreachable`] if it was not sent, else [`CallError::Broken`].
     pub(super) async fn post(
         &self,
-        headers: HeaderMap,
+        headers: impl Fn() -> HeaderMap,
         text: Bytes,
     ) -> Result<Response<Incoming>, CallError> {
         self.request(Method::POST, self.uri(), headers, text).await
     }
 
-    /// Sends a request to an address of the server.
+    /// Sends a request to an address of the server. `headers` are made anew for each place that it is sent on to.
     ///
     /// # Errors
     /// As [`post`](Self::post).
@@ -125,14 +125,14 @@ impl Connection {
         &self,
         method: Method,
         mut uri: Uri,
-        headers: HeaderMap,
+        headers: impl Fn() -> HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, CallError> {
         for _ in 0..=REDIRECTS {
             let mut request = Request::new(Body::whole(body.clone()));
             *request.method_mut() = method.clone();
             *request.uri_mut() = uri.clone();
-            *request.headers_mut() = self.dressed(&headers);
+            *request.headers_mut() = self.dressed(headers());
             let sent = self.sends.send(request).await;
             let response = sent.map_err(|error| self.unsent(&error))?;
             let status = response.status();
@@ -193,11 +193,13 @@ impl Connection {
         }
     }
 
-    fn dressed(&self, headers: &HeaderMap) -> HeaderMap {
-        let mut all = headers.clone();
+    fn dressed(&self, mut all: HeaderMap) -> HeaderMap {
         all.entry(header::USER_AGENT).or_insert(AGENT);
         all.entry(header::ACCEPT_ENCODING).or_insert(TAKEN);
-        all.extend(self.target.headers().clone());
+        let theirs = self.target.headers();
+        if !theirs.is_empty() {
+            all.extend(theirs.clone());
+        }
         if let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_forward)
             && let Some(value) = proxy.authorization()
         {

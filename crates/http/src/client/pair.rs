@@ -49,7 +49,7 @@ async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
         http::HeaderValue::from_static("text/event-stream"),
     );
     let uri = connection.uri();
-    let asked = connection.request(Method::GET, uri, headers, Bytes::new());
+    let asked = connection.request(Method::GET, uri, || headers.clone(), Bytes::new());
     let response = asked.await?;
     if !response.status().is_success() || take::holds(response.headers()) != Holds::Events {
         return Err(CallError::Status(Box::new(take::status(response).await)));
@@ -89,7 +89,7 @@ struct Shared {
 
 impl Shared {
     async fn post(&self, message: &Message, outgoing: &Outgoing) -> Result<(), CallError> {
-        let headers = head::of_message(message, outgoing.revision, None, &self.inbox);
+        let headers = || head::of_message(message, outgoing.revision, None, &self.inbox);
         let text = message.frame().clone();
         let asked = self
             .connection

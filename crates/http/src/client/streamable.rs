@@ -1,15 +1,16 @@
 //! Carries messages over Streamable HTTP: each is a request of its own, whose response may be a stream.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use hyper::body::Incoming;
 use polyport_proto::http::headers::SESSION_ID;
 use polyport_proto::{Era, Revision};
-use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
+use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing, Request};
 use polyport_wire::{Kind, Limits, Message, RequestId};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -32,11 +33,53 @@ struct Streamable {
     notes: Notes,
 }
 
+/// A request to be sent.
+enum Asked {
+    /// We have written it, and know what is in it.
+    Known(Request, Bytes),
+    Read(Message),
+}
+
+impl Asked {
+    fn id(&self) -> Option<RequestId> {
+        match self {
+            Self::Known(request, _) => Some(request.id.clone()),
+            Self::Read(message) => message.id().cloned(),
+        }
+    }
+
+    fn text(&self) -> Bytes {
+        match self {
+            Self::Known(_, text) => text.clone(),
+            Self::Read(message) => message.frame().clone(),
+        }
+    }
+
+    fn is_opening(&self) -> bool {
+        match self {
+            Self::Known(request, _) => request.method == "initialize",
+            Self::Read(message) => message.method() == "initialize",
+        }
+    }
+
+    fn headers(
+        &self,
+        revision: Revision,
+        session: Option<&HeaderValue>,
+        inbox: &Inbox,
+    ) -> HeaderMap {
+        match self {
+            Self::Known(request, text) => head::of_request(request, text, revision, session, inbox),
+            Self::Read(message) => head::of_message(message, revision, session, inbox),
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
     /// The revision of the session.
     revision: Option<Revision>,
-    exchanges: HashMap<RequestId, AbortHandle>,
+    exchanges: BTreeMap<RequestId, AbortHandle>,
     listening: Option<AbortHandle>,
 }
 
@@ -53,23 +96,26 @@ struct Carried(Arc<Streamable>);
 
 impl Carrier for Carried {
     fn send(&self, message: Outgoing) -> BoxFuture<Result<(), CallError>> {
-        let revision = message.revision;
-        let message = Message::parse(Bytes::from(message.text), &Limits::default());
-        let message = match message {
+        let (ours, revision) = (self.0.clone(), message.revision);
+        let text = Bytes::from(message.text);
+        if let Some(request) = message.request {
+            ours.begin(Asked::Known(request, text), revision);
+            return Box::pin(ready(Ok(())));
+        }
+        let message = match Message::parse(text, &Limits::default()) {
             Ok(message) => message,
             Err(malformed) => {
                 let why = format!("what was to be sent is no message: {malformed}");
-                return Box::pin(async { Err(CallError::Unreadable(why)) });
+                return Box::pin(ready(Err(CallError::Unreadable(why))));
             }
         };
-        let ours = self.0.clone();
-        if message.kind() == Kind::Request
-            && let Some(id) = message.id().cloned()
-        {
-            ours.begin(id, message, revision);
-            return Box::pin(async { Ok(()) });
+        match message.kind() {
+            Kind::Request => {
+                ours.begin(Asked::Read(message), revision);
+                Box::pin(ready(Ok(())))
+            }
+            _ => Box::pin(async move { ours.tell(&message, revision).await }),
         }
-        Box::pin(async move { ours.tell(&message, revision).await })
     }
 
     fn forget(&self, id: &RequestId, note: Option<Outgoing>) {
@@ -101,7 +147,7 @@ impl Carrier for Carried {
             let (Some(session), Some(revision)) = (session, revision) else {
                 return;
             };
-            let headers = head::of_end(revision, &session);
+            let headers = || head::of_end(revision, &session);
             let connection = &ours.way.connection;
             let asked = connection.request(Method::DELETE, connection.uri(), headers, Bytes::new());
             // D-19: whatever is answered, the session is over for us.
@@ -123,23 +169,22 @@ impl Streamable {
     /// Ends what runs.
     fn leave(&self) {
         let mut state = self.lock();
-        let exchanges = state.exchanges.drain().map(|(_, handle)| handle);
-        let all: Vec<_> = exchanges.collect();
+        let exchanges = std::mem::take(&mut state.exchanges);
         let listening = state.listening.take();
         drop(state);
-        for handle in all.into_iter().chain(listening) {
+        for handle in exchanges.into_values().chain(listening) {
             handle.abort();
         }
     }
 
     /// Sends a request, and sees to what comes of it in a task of its own.
-    fn begin(self: Arc<Self>, id: RequestId, message: Message, revision: Revision) {
-        let ours = self.clone();
+    fn begin(self: Arc<Self>, asked: Asked, revision: Revision) {
+        let Some(id) = asked.id() else { return };
+        let (ours, theirs) = (self.clone(), id.clone());
         // Under the lock: the task looks for itself there at its end.
         let mut state = self.lock();
-        let theirs = id.clone();
         let task = tokio::spawn(async move {
-            if let Err(error) = ours.exchange(&id, &message, revision).await {
+            if let Err(error) = ours.exchange(&id, asked, revision).await {
                 ours.way.inbox.fail(&id, error);
             }
             ours.lock().exchanges.remove(&id);
@@ -150,22 +195,23 @@ impl Streamable {
     async fn exchange(
         &self,
         id: &RequestId,
-        message: &Message,
+        asked: Asked,
         revision: Revision,
     ) -> Result<(), CallError> {
-        let is_opening = message.method() == "initialize";
-        let mut session = if is_opening { None } else { self.way.session() };
-        let headers = head::of_message(message, revision, session.as_ref(), &self.way.inbox);
-        let text = message.frame().clone();
-        let response = self.way.connection.post(headers, text).await?;
+        let is_opening = asked.is_opening();
+        let mut session = self.way.session().filter(|_| !is_opening);
+        let headers = || asked.headers(revision, session.as_ref(), &self.way.inbox);
+        let posted = self.way.connection.post(headers, asked.text());
+        let response = posted.await?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND
             && let Some(session) = &session
         {
-            return Err(self.lost(session, response).await);
+            return Err(Box::pin(self.lost(session, response)).await);
         }
         if !status.is_success() {
-            return Err(CallError::Status(Box::new(take::status(response).await)));
+            let status = Box::pin(take::status(response)).await;
+            return Err(CallError::Status(Box::new(status)));
         }
         if is_opening {
             session = response.headers().get(SESSION_ID).cloned();
@@ -181,17 +227,24 @@ impl Streamable {
                 }
                 Err(take::no_answer(&text, status.as_u16()))
             }
-            Holds::Events => tokio::select! {
-                biased;
-                read = self.read(id, response, revision) => read,
-                // Nothing else can bring the answer, and it may have been done: it is not asked again.
-                () = self.way.is_over(session.as_ref()) => Err(CallError::Broken(OVER.to_owned())),
-            },
+            Holds::Events => {
+                let over = self.way.is_over(session.as_ref());
+                // Few answers come so, and all pay for the room that each way takes.
+                Box::pin(async {
+                    tokio::select! {
+                        biased;
+                        read = self.read(id, response, revision) => read,
+                        // Nothing else can bring the answer, and it may have been done: it is not asked again.
+                        () = over => Err(CallError::Broken(OVER.to_owned())),
+                    }
+                })
+                .await
+            }
             Holds::Other if matches!(status.as_u16(), 202 | 204) => {
                 Err(CallError::Unreadable(take::nothing(status.as_u16())))
             }
             Holds::Other => {
-                let said = take::status(response).await.said;
+                let said = Box::pin(take::status(response)).await.said;
                 let why = format!(
                     "it is neither JSON nor a stream of events; is this the address of an MCP server? {said}"
                 );
@@ -224,7 +277,7 @@ impl Streamable {
     /// Sends what needs no answer.
     async fn tell(self: Arc<Self>, message: &Message, revision: Revision) -> Result<(), CallError> {
         let session = self.way.session();
-        let headers = head::of_message(message, revision, session.as_ref(), &self.way.inbox);
+        let headers = || head::of_message(message, revision, session.as_ref(), &self.way.inbox);
         let posted = self.way.connection.post(headers, message.frame().clone());
         let response = timeout(TAKING, posted).await;
         let response = response.map_err(|_| CallError::TimedOut(TAKING))??;

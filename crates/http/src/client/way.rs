@@ -58,7 +58,8 @@ impl Way {
         revision: Revision,
         after: Option<&str>,
     ) -> Result<Response<Incoming>, CallError> {
-        let headers = head::of_stream(revision, self.session().as_ref(), after);
+        let session = self.session();
+        let headers = || head::of_stream(revision, session.as_ref(), after);
         let uri = self.connection.uri();
         self.connection
             .request(Method::GET, uri, headers, Bytes::new())

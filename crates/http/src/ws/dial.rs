@@ -55,7 +55,7 @@ async fn handshake(connection: &Connection) -> Result<hyper::upgrade::Upgraded, 
         }
     }
     let uri = connection.uri();
-    let asked = connection.request(Method::GET, uri, headers, Bytes::new());
+    let asked = connection.request(Method::GET, uri, || headers.clone(), Bytes::new());
     let response = asked.await?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let status = take::status(response).await;

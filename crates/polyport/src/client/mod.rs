@@ -32,8 +32,9 @@ mod verdicts;
 mod visits;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use memchr::memmem::Finder;
 use polyport_model::{
     CODE_HEADER_MISMATCH, CallTool, CallToolParams, CallToolResult, InputRequiredResult, Method,
     Prompt, ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
@@ -408,11 +409,12 @@ impl fmt::Debug for Client {
     }
 }
 
+/// What is looked for before a result is decoded.
+static INPUT_REQUIRED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("input_required"));
+
 /// The questions of a result that is none yet.
 fn input_required(result: &Raw) -> Option<InputRequiredResult> {
-    if !result.as_str().contains("input_required") {
-        return None;
-    }
+    INPUT_REQUIRED.find(result.as_bytes())?;
     let read: InputRequiredResult = result.decode().ok()?;
     let kind = serde_json::to_string(&read.result_type).ok()?;
     (kind == "\"input_required\"").then_some(read)

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use memchr::memmem::Finder;
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
     InputRequest, InputRequiredResult, Method, Object, ResultType, Task as TaskState, TaskMetadata,
@@ -24,6 +25,10 @@ const POLL: Duration = Duration::from_secs(1);
 const POLLS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
 /// How long a task is waited for where nothing is said: no longer than servers keep one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is looked for before a result is decoded.
+static TASK_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"taskId\""));
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"isError\""));
 
 /// What has become of a call that might be a task.
 #[derive(Debug)]
@@ -191,7 +196,7 @@ impl Client {
     fn task_of(&self, method: &str, result: &Raw) -> Option<String> {
         if method != CallTool::NAME
             || self.task_form() != TaskForm::Extension
-            || !result.as_str().contains("\"taskId\"")
+            || TASK_ID.find(result.as_bytes()).is_none()
         {
             return None;
         }
@@ -390,8 +395,8 @@ const REFUSAL: usize = 4_096;
 
 /// The code in the text of a failure: the most widely used SDK for servers says as the result of a tool what it refuses a call for.
 fn told_code(result: &Raw) -> Option<i32> {
-    let text = result.as_str();
-    if text.len() > REFUSAL || !text.contains("\"isError\"") {
+    let text = result.as_bytes();
+    if text.len() > REFUSAL || IS_ERROR.find(text).is_none() {
         return None;
     }
     let result: CallToolResult = result.decode().ok()?;

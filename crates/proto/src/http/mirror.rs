@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use data_encoding::BASE64;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use polyport_wire::Params;
+use polyport_wire::{Params, splice};
 
 use super::headers::{METHOD, NAME, PROTOCOL_VERSION};
 use crate::blame::Blame;
@@ -20,6 +20,17 @@ pub fn name<'a>(method: &str, params: &'a Params) -> Option<Cow<'a, str>> {
         "tasks/get" | "tasks/update" | "tasks/cancel" => task_id(params).map(Cow::Owned),
         _ => None,
     }
+}
+
+/// The same for parameters that are text still.
+pub fn name_in<'a>(method: &str, params: &'a str) -> Option<Cow<'a, str>> {
+    let key = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    string(splice::member(params, key)?)
 }
 
 fn is_named(method: &str) -> bool {
@@ -232,7 +243,7 @@ fn argument(arguments: &str, path: &[String]) -> Option<String> {
     let (first, rest) = path.split_first()?;
     let mut found = None;
     if arguments.starts_with('{') {
-        polyport_wire::splice::members(arguments, |key, value| {
+        splice::members(arguments, |key, value| {
             if key == first {
                 found = Some(value.to_owned());
             }
@@ -286,6 +297,29 @@ mod tests {
             let params = Params::parse(r#"{"taskId":"t1"}"#.into(), &limits).unwrap();
             let checked = Mirror::new(&headers).check_body(method, &params);
             assert_eq!(checked.is_ok(), want, "{method} {named:?}: {checked:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_same_before_and_after_its_text_is_read() {
+        for (text, want) in [
+            (
+                r#"{"name":"a\u0062","uri":"x://y","taskId":"t"}"#,
+                [Some("ab"), Some("x://y"), Some("t"), None],
+            ),
+            (
+                r#"{"arguments":{"name":"no"},"taskId" : "t" , "uri":"" ,"name":"z"}"#,
+                [Some("z"), Some(""), Some("t"), None],
+            ),
+            (r#"{"name":1,"uri":null}"#, [None; 4]),
+            (r#"{}"#, [None; 4]),
+        ] {
+            let params = Params::parse(text.into(), &polyport_wire::Limits::default()).unwrap();
+            let methods = ["tools/call", "resources/read", "tasks/get", "tools/list"];
+            for (method, want) in methods.into_iter().zip(want) {
+                assert_eq!(name(method, &params).as_deref(), want, "{method} {text}");
+                assert_eq!(name_in(method, text).as_deref(), want, "{method} {text}");
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The asking end of a conversation: how a request is written so that a peer of the revision takes it. Not how it is sent.
 
+use std::ops::Range;
+
 use polyport_wire::{Raw, RequestId, splice, write};
 
 use crate::envelope::ClientFacts;
@@ -72,9 +74,11 @@ impl Asking {
             });
         params.extend_from_slice(info.as_bytes());
         params.push(b'}');
-        let (id, message) = self.write("initialize", &params);
+        let written = self.write("initialize", params.len(), |out| {
+            out.extend_from_slice(&params);
+        });
         self.opening = self.next - 1;
-        Some((id, message))
+        Some((written.id, written.text))
     }
 
     /// `notifications/initialized`.
@@ -87,7 +91,8 @@ impl Asking {
     /// A request. `params` is an object text; `meta` are ready members of `_meta`, such as a progress token. What else stands in a
     /// `_meta` of `params` stays.
     pub fn request(&mut self, method: &str, params: &str, meta: &str) -> (RequestId, Vec<u8>) {
-        self.request_of(None, method, params, meta)
+        let written = self.request_of(None, method, params, meta);
+        (written.id, written.text)
     }
 
     /// The same for another client than this one, in the era in which each request says whose it is.
@@ -97,33 +102,49 @@ impl Asking {
         method: &str,
         params: &str,
         meta: &str,
-    ) -> (RequestId, Vec<u8>) {
-        let mut members = meta.to_owned();
-        if self.revision.profile().era == Era::Modern {
-            if !members.is_empty() {
-                members.push(',');
+    ) -> Written {
+        let meta = self.meta(client, meta);
+        if meta.is_empty() {
+            return self.write(method, params.len(), |out| {
+                out.extend_from_slice(params.as_bytes());
+            });
+        }
+        match with_meta(params, &meta[META.len()..meta.len() - 1]) {
+            Some(merged) => self.write(method, merged.len(), |out| out.extend_from_slice(&merged)),
+            None => self.write(method, params.len() + meta.len() + 1, |out| {
+                splice::stamp(params, &meta, out);
+            }),
+        }
+    }
+
+    /// `_meta` of a request: the members given, and in the modern era those that say who asks. Empty: it has none.
+    fn meta(&self, client: Option<&ClientFacts>, given: &str) -> String {
+        let is_modern = self.revision.profile().era == Era::Modern;
+        if given.is_empty() && !is_modern {
+            return String::new();
+        }
+        let theirs = client.map(|client| stated(&client.capabilities));
+        let stated = theirs.as_ref().unwrap_or(&self.stated).as_str();
+        let info = client.unwrap_or(&self.client).info.as_ref();
+        let info = info.map_or("", Raw::as_str);
+        let mut meta = String::with_capacity(given.len() + stated.len() + info.len() + OF_META);
+        meta.push_str(META);
+        meta.push_str(given);
+        if is_modern {
+            if !given.is_empty() {
+                meta.push(',');
             }
-            members.push_str("\"io.modelcontextprotocol/protocolVersion\":\"");
-            members.push_str(self.revision.name());
-            members.push_str("\",\"io.modelcontextprotocol/clientCapabilities\":");
-            match client {
-                Some(client) => members.push_str(stated(&client.capabilities).as_str()),
-                None => members.push_str(self.stated.as_str()),
-            }
-            if let Some(info) = &client.unwrap_or(&self.client).info {
-                members.push_str(",\"io.modelcontextprotocol/clientInfo\":");
-                members.push_str(info.as_str());
+            meta.push_str("\"io.modelcontextprotocol/protocolVersion\":\"");
+            meta.push_str(self.revision.name());
+            meta.push_str("\",\"io.modelcontextprotocol/clientCapabilities\":");
+            meta.push_str(stated);
+            if !info.is_empty() {
+                meta.push_str(",\"io.modelcontextprotocol/clientInfo\":");
+                meta.push_str(info);
             }
         }
-        if members.is_empty() {
-            return self.write(method, params.as_bytes());
-        }
-        let mut stamped = Vec::new();
-        match with_meta(params, &members) {
-            Some(merged) => stamped = merged,
-            None => splice::stamp(params, &format!("\"_meta\":{{{members}}}"), &mut stamped),
-        }
-        self.write(method, &stamped)
+        meta.push('}');
+        meta
     }
 
     /// `notifications/cancelled` for a request of ours. None: it is one that may not be cancelled.
@@ -147,14 +168,33 @@ impl Asking {
         Some(out)
     }
 
-    fn write(&mut self, method: &str, params: &[u8]) -> (RequestId, Vec<u8>) {
+    /// Writes a request whose parameters take that much room.
+    fn write(&mut self, method: &str, room: usize, params: impl FnOnce(&mut Vec<u8>)) -> Written {
         let id = RequestId::Number(self.next);
         self.next += 1;
-        let mut out = Vec::new();
-        write::request(&mut out, &id, method, std::str::from_utf8(params).ok());
-        (id, out)
+        let mut text = Vec::with_capacity(room + method.len() + OF_REQUEST);
+        let params = write::request_with(&mut text, &id, method, params);
+        Written { id, text, params }
     }
 }
+
+/// A request as it was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Its id.
+    pub id: RequestId,
+    /// All of it.
+    pub text: Vec<u8>,
+    /// Where in it the parameters are.
+    pub params: Range<usize>,
+}
+
+/// Room for what is around the parameters and the method of a request, the line break behind it included.
+const OF_REQUEST: usize = 72;
+/// How `_meta` begins.
+const META: &str = "\"_meta\":{";
+/// Room for `_meta` without what is given and what is said of the client.
+const OF_META: usize = 160;
 
 /// The modern era has no tasks of servers with their clients.
 fn stated(capabilities: &Raw) -> Raw {

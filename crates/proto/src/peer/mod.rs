@@ -22,7 +22,7 @@ mod batches;
 mod incoming;
 mod outgoing;
 
-pub use asking::Asking;
+pub use asking::{Asking, Written};
 use batches::Batches;
 use incoming::Incoming;
 pub use outgoing::Answer;

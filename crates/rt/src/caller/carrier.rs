@@ -1,5 +1,6 @@
 //! What a transport does for a caller: takes its messages to the server. What comes back is given to its [`Inbox`](super::Inbox).
 
+use std::ops::Range;
 use std::time::Duration;
 
 use polyport_proto::Revision;
@@ -15,6 +16,21 @@ pub struct Outgoing {
     pub text: Vec<u8>,
     /// The revision that is spoken.
     pub revision: Revision,
+    /// What is known of it without reading it; None: nothing.
+    pub request: Option<Request>,
+}
+
+/// A request, as far as whoever carries it wants to know.
+#[derive(Debug)]
+pub struct Request {
+    /// Its id.
+    pub id: RequestId,
+    /// Its method.
+    pub method: String,
+    /// What it names, where the revision wants that said in a header: a tool, a prompt, an address, a task.
+    pub name: Option<String>,
+    /// Where its parameters are in the text.
+    pub params: Range<usize>,
 }
 
 /// Carries the messages of a [`Caller`](super::Caller).

@@ -66,7 +66,7 @@ impl Inbox {
         if state.waiting.len() != 1 {
             return;
         }
-        let waiting = state.waiting.drain().next();
+        let waiting = state.waiting.pop_first();
         drop(state);
         if let Some((_, waiting)) = waiting {
             let _ = waiting.sender.send(Err(error));
@@ -225,7 +225,7 @@ impl Inbox {
             if answering < MAX_ASKED * 2 {
                 self.spawn(None, async move {
                     let refusal = written(&ours, Err(Raw::from_static(TOO_MANY)));
-                    let _ = whose.send(refusal).await;
+                    let _ = whose.send(refusal, None).await;
                 });
             }
             return;
@@ -234,7 +234,7 @@ impl Inbox {
         self.spawn(Some(id), async move {
             let text = written(&ours, answer.await);
             // A server that takes nothing more has ended, which the next read shows.
-            let _ = whose.send(text).await;
+            let _ = whose.send(text, None).await;
             whose.lock().asked.remove(&ours);
         });
     }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use polyport_wire::{Line, Lines, RequestId};
+use polyport_wire::{Line, Lines, RequestId, splice};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -62,7 +62,7 @@ impl Carrier for LineCarrier {
         let out = self.out();
         Box::pin(async move {
             let out = out.ok_or(CallError::Closed)?;
-            let sent = out.send(message.text).await;
+            let sent = out.send(one_line(message.text)).await;
             sent.map_err(|_| CallError::Closed)
         })
     }
@@ -70,7 +70,7 @@ impl Carrier for LineCarrier {
     fn forget(&self, _id: &RequestId, note: Option<Outgoing>) {
         if let (Some(out), Some(note)) = (self.out(), note) {
             // Courtesy only: a peer that takes nothing more is not waited for.
-            let _ = out.try_send(note.text);
+            let _ = out.try_send(one_line(note.text));
         }
     }
 
@@ -93,6 +93,16 @@ impl Carrier for LineCarrier {
             Err(_) => writing.abort(),
         }
     }
+}
+
+/// The message without the line breaks that whoever asks may have put between its tokens (D-15).
+fn one_line(text: Vec<u8>) -> Vec<u8> {
+    if !splice::spans_lines(&text) {
+        return text;
+    }
+    let mut line = Vec::new();
+    splice::squeeze(&String::from_utf8_lossy(&text), &mut line);
+    line
 }
 
 /// Waits until the rest is written, for a bounded time.

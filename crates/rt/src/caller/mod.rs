@@ -11,7 +11,7 @@ mod request;
 mod tap;
 mod wait;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::handler::BoxFuture;
-pub use carrier::{Carrier, Outgoing};
+pub use carrier::{Carrier, Outgoing, Request};
 pub use error::{CallError, Status};
 pub use inbox::Inbox;
 use noted::Noted;
@@ -69,7 +69,8 @@ struct State {
     tap: Option<Tap>,
     /// None: the connection has ended, or is being ended.
     carrier: Option<Arc<dyn Carrier>>,
-    waiting: HashMap<RequestId, Waiting>,
+    /// Ids are ours and rise, so that this is quicker than a table of hashes.
+    waiting: BTreeMap<RequestId, Waiting>,
     noted: Noted,
     answerer: Option<Answerer>,
     hears: Option<OnNotification>,
@@ -130,7 +131,7 @@ impl Caller {
             asking,
             tap: tap::current(),
             carrier: None,
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             noted: Noted::default(),
             answerer: None,
             hears: None,
@@ -201,7 +202,7 @@ impl Caller {
             let mut state = self.shared.lock();
             let (_, message) = state.asking.request(method, params, "");
             let carrier = state.carrier.as_ref();
-            carrier.map(|carrier| carrier.send(state.outgoing(message)))
+            carrier.map(|carrier| carrier.send(state.outgoing(message, None)))
         };
         if let Some(sending) = sending {
             runtime.spawn(tokio::time::timeout(self.timeout, sending));
@@ -218,7 +219,7 @@ impl Caller {
     /// # Errors
     /// The connection has ended.
     pub async fn send(&self, message: Vec<u8>) -> Result<(), CallError> {
-        self.shared.send(message).await
+        self.shared.send(message, None).await
     }
 
     /// Answers from now on what a legacy server asks. Without, its requests are kept as notifications are.
@@ -337,13 +338,14 @@ impl State {
         first.filter(|_| hearing.next().is_none())
     }
 
-    fn outgoing(&self, text: Vec<u8>) -> Outgoing {
+    fn outgoing(&self, text: Vec<u8>, request: Option<Request>) -> Outgoing {
         if let Some(tap) = &self.tap {
             tap(Speaker::Client, &text);
         }
         Outgoing {
             text,
             revision: self.asking.revision(),
+            request,
         }
     }
 }
@@ -354,11 +356,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send(&self, text: Vec<u8>) -> Result<(), CallError> {
+    async fn send(&self, text: Vec<u8>, request: Option<Request>) -> Result<(), CallError> {
         let sending = {
             let state = self.lock();
             let carrier = state.carrier.as_ref().ok_or(CallError::Closed)?;
-            carrier.send(state.outgoing(text))
+            carrier.send(state.outgoing(text, request))
         };
         sending.await
     }

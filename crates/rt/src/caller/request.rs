@@ -1,14 +1,16 @@
 //! One request: it is sent, waited for, sent once more where the server has forgotten the conversation, and cancelled when nobody waits.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use polyport_model::META_LOG_LEVEL;
 use polyport_proto::Era;
+use polyport_proto::http::mirror::name_in;
 use polyport_wire::{Raw, RequestId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CallError, Caller, OnProgress, Shared, Wait, Waiting, Why};
+use super::{CallError, Caller, OnProgress, Request, Shared, Wait, Waiting, Why};
 
 impl Caller {
     /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
@@ -36,7 +38,7 @@ impl Caller {
         meta: &str,
         wait: &Wait,
     ) -> Result<Raw, CallError> {
-        let (id, message) = {
+        let (written, revision) = {
             let mut state = self.shared.lock();
             let is_heard = wait.progress.is_some() || wait.idle.is_some();
             let mut members = meta.to_owned();
@@ -50,9 +52,20 @@ impl Caller {
                 members.push_str(&format!("{comma}\"{META_LOG_LEVEL}\":\"{level}\""));
             }
             let client = wait.on_behalf_of.as_ref();
-            state.asking.request_of(client, method, params, &members)
+            let written = state.asking.request_of(client, method, params, &members);
+            (written, state.asking.revision())
         };
-        match self.ask(id, message, wait).await {
+        let mirrors = revision.profile().mirrored_headers;
+        let request = Request {
+            id: written.id.clone(),
+            method: method.to_owned(),
+            name: mirrors
+                .then(|| name_in(method, params).map(Cow::into_owned))
+                .flatten(),
+            params: written.params,
+        };
+        let asked = self.ask_known(written.id, written.text, Some(request), wait);
+        match asked.await {
             Err(CallError::Status(status)) => Err(status.meant()),
             other => other,
         }
@@ -62,6 +75,16 @@ impl Caller {
         &self,
         id: RequestId,
         message: Vec<u8>,
+        wait: &Wait,
+    ) -> Result<Raw, CallError> {
+        self.ask_known(id, message, None, wait).await
+    }
+
+    async fn ask_known(
+        &self,
+        id: RequestId,
+        message: Vec<u8>,
+        request: Option<Request>,
         wait: &Wait,
     ) -> Result<Raw, CallError> {
         let (sender, mut receiver) = oneshot::channel();
@@ -88,7 +111,7 @@ impl Caller {
             why: wait.why.as_ref(),
         };
         let end = wait.total.map(|total| begun + total);
-        let sent = self.send(message);
+        let sent = self.shared.send(message, request);
         match until(end.or_else(|| wait.idle.map(|idle| begun + idle)), sent).await {
             Some(Ok(())) => {}
             Some(Err(error)) => {
@@ -149,7 +172,7 @@ impl Drop for Unanswered<'_> {
             return;
         }
         let note = state.asking.cancel(self.id, why.as_deref());
-        let note = note.map(|text| state.outgoing(text));
+        let note = note.map(|text| state.outgoing(text, None));
         let carrier = state.carrier.clone();
         drop(state);
         if let Some(carrier) = carrier {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use polyport_proto::{Era, Revisions};
+use polyport_proto::{Era, Revision, Revisions};
 use polyport_rt::{CallError, Caller, OnProgress, Patience, Wait};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
 
 use crate::opening::{Does, facts, serve};
@@ -32,6 +32,41 @@ async fn connected(
 
 fn secs(n: u64) -> Option<Duration> {
     Some(Duration::from_secs(n))
+}
+
+// req: D-15
+#[tokio::test(start_paused = true)]
+async fn d_15_a_request_is_one_line_however_its_parameters_are_written() {
+    for (params, want) in [
+        (
+            "{\n  \"name\": \"a\",\r\n  \"arguments\": [\n1,\n2]\n}",
+            "{\"name\": \"a\",\"arguments\": [1,2]}",
+        ),
+        ("{\"name\":\"a\\nb\"}", "{\"name\":\"a\\nb\"}"),
+    ] {
+        let (near, far): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(near);
+        let legacy = Revision::V2025_11_25;
+        let patience = Duration::from_secs(1);
+        let opening = Caller::connect(reader, writer, legacy, facts(), patience);
+        let mut far = BufReader::new(far);
+        let server = async {
+            let mut line = String::new();
+            far.read_line(&mut line).await.unwrap();
+            far.write_all(INITIALIZED.as_bytes()).await.unwrap();
+        };
+        let ((caller, _), ()) = tokio::try_join!(opening, async { Ok(server.await) }).unwrap();
+        let asked = caller.request("tools/call", params).await;
+        assert!(matches!(asked, Err(CallError::TimedOut(_))), "{asked:?}");
+        caller.close().await;
+        let mut text = String::new();
+        far.read_to_string(&mut text).await.unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        // It says that it has begun, asks, and gives up.
+        let wanted =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{want}}}");
+        assert_eq!((lines.len(), lines[1]), (3, &*wanted), "{text}");
+    }
 }
 
 // req: S-CANCEL

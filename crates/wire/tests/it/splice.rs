@@ -81,6 +81,7 @@ fn members_are_walked_in_order() {
     assert_eq!(seen, expected.map(|(key, value)| (key.to_owned(), value)));
     for none in ["{}", "[1]", "7", "{ }"] {
         splice::members(none, |_, _| panic!("{none} has no members"));
+        assert_eq!(splice::member(none, "a"), None, "{none}");
     }
 }
 
@@ -107,6 +108,16 @@ proptest! {
             walked.insert(key.to_owned(), serde_json::from_str(value).unwrap());
         });
         prop_assert_eq!(walked, serde_json::from_str::<Map<String, Value>>(&text).unwrap());
+    }
+
+    #[test]
+    fn a_member_is_the_first_of_its_key(text in generated::object(generated::string().boxed(), generated::value().boxed())) {
+        let mut walked: Vec<(String, &str)> = Vec::new();
+        splice::members(&text, |key, value| walked.push((key.to_owned(), value)));
+        for (key, _) in &walked {
+            let first = walked.iter().find(|(other, _)| other == key).map(|(_, value)| *value);
+            prop_assert_eq!(splice::member(&text, key), first);
+        }
     }
 
     #[test]
