@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use polyport_model::{Level, SubscriptionFilter};
-use polyport_proto::{Blame, Limits, Remembered, Revision};
-use polyport_wire::{Raw, write};
+use polyport_proto::{Blame, Limits, Remembered, Revision, Task};
+use polyport_wire::Raw;
 use tokio::sync::Notify;
 
 mod interest;
+mod listener;
 mod logs;
 pub(crate) mod tasks;
 pub(crate) mod visits;
 
 use interest::Interest;
 pub use interest::Watcher;
+pub use listener::Listener;
+use listener::{Pending, State, Wants};
 use logs::Logs;
-use tasks::News;
-use visits::Visits;
 
 /// Wakes whoever writes to a client.
 pub trait Alert: Send + Sync + 'static {
@@ -142,6 +143,20 @@ impl Bus {
             }
             pending.updated.len() > before
         });
+    }
+
+    /// A task has changed: those who subscribed to it hear of it, and so does the session that it belongs to.
+    pub(crate) fn task_changed(&self, task: &Task, session: Option<&Weak<Listener>>) {
+        let note = |state: &mut State| {
+            let session = state.session.as_ref();
+            let revision = session.map_or(Revision::LATEST, |session| session.revision);
+            let news = state.pending.tasks.get_or_insert_default();
+            news.note(task, revision)
+        };
+        self.tell(|state| state.wants.tasks.contains(task.id()) && note(state));
+        if let Some(listener) = session.and_then(Weak::upgrade) {
+            listener.note(|state, _| note(state));
+        }
     }
 
     /// A notification for the legacy sessions whose revision it fits, as it is. Each keeps as many that it has not taken as log
@@ -306,10 +321,7 @@ impl Bus {
     /// The same within the bounds of each.
     fn tell_each(&self, mut note: impl FnMut(&mut State, &Limits) -> bool) {
         for listener in self.all() {
-            let new = note(&mut lock(&listener.state), &listener.limits);
-            if new && let Some(alert) = listener.alert.upgrade() {
-                alert.alert();
-            }
+            listener.note(&mut note);
         }
     }
 }
@@ -320,188 +332,6 @@ impl fmt::Debug for Bus {
             .field("listeners", &self.listeners())
             .field("watched", &self.watched())
             .finish()
-    }
-}
-
-/// One who hears of changes. What it wants ends when it is dropped.
-pub struct Listener {
-    bus: Bus,
-    id: u64,
-    /// The subscription's id, which is said with each message.
-    tag: Option<Raw>,
-    limits: Arc<Limits>,
-    alert: Weak<dyn Alert>,
-    ended: AtomicBool,
-    end: Notify,
-    state: Mutex<State>,
-}
-
-struct State {
-    wants: Wants,
-    /// Resources among them of which it is told nothing.
-    hidden: HashSet<String>,
-    session: Option<Arc<Remembered>>,
-    pending: Pending,
-}
-
-#[derive(Default)]
-struct Wants {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    uris: HashSet<String>,
-    tasks: HashSet<String>,
-}
-
-#[derive(Default)]
-struct Pending {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    updated: Vec<String>,
-    logs: Option<Box<Logs>>,
-    visits: Option<Box<Visits>>,
-    tasks: Option<Box<News>>,
-    /// Messages of somebody else, as they are.
-    passed: Vec<Vec<u8>>,
-}
-
-impl Listener {
-    /// Wants to hear of one more resource. Twice is once.
-    ///
-    /// # Errors
-    /// It is subscribed to as many as it may be.
-    pub fn subscribe(&self, uri: &str) -> Result<(), Blame> {
-        let mut state = lock(&self.state);
-        state.hidden.remove(uri);
-        if state.wants.uris.contains(uri) {
-            return Ok(());
-        }
-        let limit = self.limits.subscriptions;
-        if state.wants.uris.len() >= limit {
-            return Err(Blame::TooManySubscriptions { limit });
-        }
-        state.wants.uris.insert(uri.to_owned());
-        // Under the lock, so that the end of this wish is not told before its beginning.
-        self.bus.0.interest.in_one(uri, true);
-        Ok(())
-    }
-
-    /// Wants to hear of a resource no more. One that it did not want is no error.
-    pub fn unsubscribe(&self, uri: &str) {
-        let mut state = lock(&self.state);
-        state.pending.updated.retain(|waiting| waiting != uri);
-        state.hidden.remove(uri);
-        if state.wants.uris.remove(uri) {
-            self.bus.0.interest.in_one(uri, false);
-        }
-    }
-
-    /// Is told nothing of those resources that it wants and may not see, until it is asked anew or wants one again.
-    pub fn hide(&self, is_hidden: impl Fn(&str) -> bool) {
-        let uris = lock(&self.state).wants.uris.clone();
-        let hidden: HashSet<_> = uris.into_iter().filter(|uri| is_hidden(uri)).collect();
-        let mut state = lock(&self.state);
-        state
-            .pending
-            .updated
-            .retain(|waiting| !hidden.contains(waiting));
-        state.hidden = hidden;
-    }
-
-    /// All that has changed since the last time, as messages.
-    pub fn take(&self) -> Vec<Vec<u8>> {
-        let mut state = lock(&self.state);
-        let pending = &mut state.pending;
-        let mut out = Vec::new();
-        for (changed, method) in [
-            (&mut pending.tools, "notifications/tools/list_changed"),
-            (&mut pending.prompts, "notifications/prompts/list_changed"),
-            (
-                &mut pending.resources,
-                "notifications/resources/list_changed",
-            ),
-        ] {
-            if std::mem::take(changed) {
-                out.push(self.message(method, None));
-            }
-        }
-        for uri in std::mem::take(&mut pending.updated) {
-            out.push(self.message("notifications/resources/updated", Some(&uri)));
-        }
-        if let Some(logs) = &mut pending.logs {
-            logs.take(&mut out);
-        }
-        out.extend(pending.visits.iter_mut().flat_map(|visits| visits.take()));
-        let news = pending.tasks.iter_mut().flat_map(|news| news.take());
-        out.extend(news.map(|task| tasks::message(self.tag.as_ref(), &task)));
-        out.append(&mut pending.passed);
-        out
-    }
-
-    fn message(&self, method: &str, uri: Option<&str>) -> Vec<u8> {
-        let mut params = Vec::new();
-        if let Some(tag) = &self.tag {
-            params.extend_from_slice(b"\"_meta\":");
-            write_tag(&mut params, tag);
-        }
-        if let Some(uri) = uri {
-            if !params.is_empty() {
-                params.push(b',');
-            }
-            params.extend_from_slice(b"\"uri\":");
-            write::string(&mut params, uri);
-        }
-        let mut out = Vec::new();
-        let params = String::from_utf8(params).expect("made of JSON text");
-        let params = (!params.is_empty()).then(|| format!("{{{params}}}"));
-        write::notification(&mut out, method, params.as_deref());
-        out
-    }
-
-    /// Ends the stream: the server stops, or this connection does.
-    pub fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-        self.end.notify_waiters();
-    }
-
-    /// Waits for that end.
-    pub async fn ended(&self) {
-        loop {
-            let notified = self.end.notified();
-            if self.ended.load(Ordering::Acquire) {
-                return;
-            }
-            notified.await;
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        {
-            let mut listeners = lock(&self.bus.0.listeners);
-            listeners.remove(&self.id);
-            if listeners.capacity() > 64 && listeners.len() < listeners.capacity() / 8 {
-                listeners.shrink_to_fit();
-            }
-        }
-        let wants = std::mem::take(&mut lock(&self.state).wants);
-        for uri in wants.uris {
-            self.bus.0.interest.in_one(&uri, false);
-        }
-        if wants.resources {
-            self.bus.0.interest.in_list(false);
-        }
-    }
-}
-
-impl fmt::Debug for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener")
-            .field("id", &self.id)
-            .field("tag", &self.tag)
-            .finish_non_exhaustive()
     }
 }
 

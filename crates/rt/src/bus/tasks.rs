@@ -1,13 +1,11 @@
 //! Tasks whose state is to be told to one listener: of each the newest, so that what waits is bounded by what it wants to hear of.
 
-use std::sync::Weak;
-
 use polyport_model::method;
 use polyport_proto::revision::seal;
 use polyport_proto::{Revision, Task};
 use polyport_wire::{Raw, write};
 
-use super::{Bus, Listener, State, lock, write_tag};
+use super::write_tag;
 
 /// States that wait to be told, the oldest first.
 #[derive(Debug, Default)]
@@ -23,15 +21,17 @@ pub(super) struct Untold {
 
 impl News {
     /// False: an older state of the same task waits still, and this one takes its place.
-    fn note(&mut self, id: &str, members: Vec<u8>) -> bool {
-        match self.0.iter_mut().find(|untold| &*untold.id == id) {
+    pub(super) fn note(&mut self, task: &Task, revision: Revision) -> bool {
+        let mut members = Vec::new();
+        seal::task(task, revision, true, &mut members);
+        match self.0.iter_mut().find(|untold| &*untold.id == task.id()) {
             Some(untold) => {
                 untold.members = members;
                 false
             }
             None => {
                 self.0.push(Untold {
-                    id: id.into(),
+                    id: task.id().into(),
                     members,
                 });
                 true
@@ -61,25 +61,4 @@ pub(super) fn message(tag: Option<&Raw>, untold: &Untold) -> Vec<u8> {
     let mut out = Vec::new();
     write::notification(&mut out, name, std::str::from_utf8(&params).ok());
     out
-}
-
-impl Bus {
-    /// A task has changed: those who subscribed to it hear of it, and so does the session that it belongs to.
-    pub(crate) fn task_changed(&self, task: &Task, session: Option<&Weak<Listener>>) {
-        let note = |state: &mut State| {
-            let session = state.session.as_ref();
-            let revision = session.map_or(Revision::LATEST, |session| session.revision);
-            let mut members = Vec::new();
-            seal::task(task, revision, true, &mut members);
-            let news = state.pending.tasks.get_or_insert_default();
-            news.note(task.id(), members)
-        };
-        self.tell(|state| state.wants.tasks.contains(task.id()) && note(state));
-        if let Some(listener) = session.and_then(Weak::upgrade) {
-            let new = note(&mut lock(&listener.state));
-            if new && let Some(alert) = listener.alert.upgrade() {
-                alert.alert();
-            }
-        }
-    }
 }

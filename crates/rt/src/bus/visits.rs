@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use polyport_model::method;
 use polyport_wire::write;
 
-use super::{Listener, lock};
 use crate::said::notification;
 
 /// Pages of one session.
@@ -19,7 +18,7 @@ pub(super) struct Visits {
 
 impl Visits {
     /// The client has been sent to this page. Beyond `max` the oldest is forgotten.
-    fn begin(&mut self, id: &str, max: usize) {
+    pub(super) fn begin(&mut self, id: &str, max: usize) {
         if !self.open.iter().any(|open| open == id) {
             self.open.push_back(id.to_owned());
         }
@@ -29,13 +28,13 @@ impl Visits {
     }
 
     /// False: it was never asked for, is done already, or has been forgotten.
-    fn end(&mut self, id: &str) -> bool {
+    pub(super) fn end(&mut self, id: &str) -> bool {
         let at = self.open.iter().position(|open| open == id);
         at.and_then(|at| self.open.remove(at)).is_some()
     }
 
     /// It is to be said that this one is done. Beyond `max`, for a client that takes nothing, the oldest is left out.
-    fn tell(&mut self, id: &str, max: usize) {
+    pub(super) fn tell(&mut self, id: &str, max: usize) {
         self.done.push_back(id.to_owned());
         while self.done.len() > max {
             self.done.pop_front();
@@ -57,45 +56,6 @@ pub(crate) fn named(id: &str) -> Vec<u8> {
     write::string(&mut params, id);
     params.push(b'}');
     params
-}
-
-impl Listener {
-    /// The client has been sent to the page of this id. One whose revision has no such ids is not told of its end either.
-    pub(crate) fn expect_visit(&self, id: &str) {
-        let mut state = lock(&self.state);
-        let session = state.session.as_ref();
-        if session.is_some_and(|session| session.revision.profile().elicitation_ids) {
-            let visits = state.pending.visits.get_or_insert_default();
-            visits.begin(id, self.limits.visits_per_session);
-        }
-    }
-
-    /// The page of this id is done: who is to say so may. Once.
-    pub(crate) fn ends_visit(&self, id: &str) -> bool {
-        let mut state = lock(&self.state);
-        let visits = state.pending.visits.as_mut();
-        visits.is_some_and(|visits| visits.end(id))
-    }
-
-    /// Tells the client that this page is done.
-    pub(crate) fn tell_visited(&self, id: &str) {
-        let mut state = lock(&self.state);
-        let visits = state.pending.visits.get_or_insert_default();
-        visits.tell(id, self.limits.visits_per_session);
-        drop(state);
-        if let Some(alert) = self.alert.upgrade() {
-            alert.alert();
-        }
-    }
-
-    /// The page of this id is done. False: the client was not sent there, or has been told.
-    pub(crate) fn visited(&self, id: &str) -> bool {
-        let ends = self.ends_visit(id);
-        if ends {
-            self.tell_visited(id);
-        }
-        ends
-    }
 }
 
 #[cfg(test)]
