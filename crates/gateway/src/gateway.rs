@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use polyport::{Bus, Call, Code, Envelope, Handler, Notice, Outcome, Raw, RpcError, StartError};
-use polyport_model::{ListenParams, SubscriptionFilter};
+use polyport_model::SubscriptionFilter;
 use polyport_proto::outcome::shorten;
+use polyport_rt::listen::{honoured, wished};
 use polyport_wire::{Limits, Params, splice, write};
-use serde_json::json;
 
 use crate::catalogue::Kind;
 use crate::names::{self, Prefix};
@@ -186,14 +186,9 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
 
 /// What a client may want to hear of: all lists, which may change when a server comes or goes, and the resources that servers tell of.
 async fn listen(peer: &Peer, params: &Params) -> Outcome {
-    let asked = params.raw().map(|params| params.decode::<ListenParams>());
-    let Some(Ok(ListenParams {
-        notifications: asked,
-        ..
-    })) = asked
-    else {
-        let why = "subscriptions/listen: notifications are missing";
-        return Outcome::Failed(RpcError::invalid_params(why));
+    let asked = match wished(params) {
+        Ok(asked) => asked,
+        Err(error) => return Outcome::Failed(error),
     };
     let mut taken = Vec::new();
     for uri in asked.resource_subscriptions.iter().flatten() {
@@ -201,14 +196,13 @@ async fn listen(peer: &Peer, params: &Params) -> Outcome {
             taken.push(uri.clone());
         }
     }
-    let honoured = SubscriptionFilter {
+    honoured(&SubscriptionFilter {
         tools_list_changed: asked.tools_list_changed,
         prompts_list_changed: asked.prompts_list_changed,
         resources_list_changed: asked.resources_list_changed,
         resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
         ..SubscriptionFilter::default()
-    };
-    Outcome::Complete(Raw::trusted(json!({"notifications": honoured}).to_string()))
+    })
 }
 
 /// Completion of an argument, by the server whose prompt or template it is.

@@ -7,7 +7,7 @@
 //! - [`run`]: polls a call once in place and spawns it only if it is not ready.
 //! - [`driver`]: the loop of a line-framed connection; [`stdio`], [`memory`]: where its bytes come from.
 //! - [`ask`]: questions in the middle of a call, the same in both eras; [`seal`]: what of a call travels with its client meanwhile.
-//! - [`bus`]: what changes outside of calls, and who hears of it.
+//! - [`bus`]: what changes outside of calls, and who hears of it; [`listen`]: how a client asks to.
 //! - [`life`]: what a handler does before the first client and after the last; [`stats`]: what lives, and what became of calls.
 //! - [`tasks`]: calls that go on by themselves, where they are kept, and what may be asked of them.
 //! - [`clock`], [`stop`]: the time, and the end.
@@ -28,7 +28,7 @@ pub mod heap;
 mod journal;
 pub mod layer;
 pub mod life;
-mod listen;
+pub mod listen;
 mod marks;
 pub mod memory;
 pub mod outbox;

@@ -1,9 +1,10 @@
 //! Subscriptions as calls: `subscriptions/listen` of the modern era, `resources/subscribe` and its end of the legacy one. The handler
 //! says what it honours; who hears of it is kept here, and ends with the client.
 
-use polyport_model::{ListenParams, method};
+use polyport_model::{ListenParams, SubscriptionFilter, method};
 use polyport_proto::{Blame, Outcome, RpcError};
-use polyport_wire::{Raw, write};
+use polyport_wire::{Params, Raw, write};
+use serde_json::json;
 
 use crate::bus::write_tag;
 use crate::context::Call;
@@ -29,25 +30,36 @@ pub(crate) fn run(service: &Service, call: Call) -> BoxFuture<Outcome> {
     }
 }
 
+/// What the client of a `subscriptions/listen` wants to hear of.
+///
+/// # Errors
+/// It does not say so.
+pub fn wished(params: &Params) -> Result<SubscriptionFilter, RpcError> {
+    let asked = params.raw().map(|params| params.decode::<ListenParams>());
+    let Some(Ok(asked)) = asked else {
+        return Err(RpcError::invalid_params(
+            "subscriptions/listen: notifications must be an object that says what to hear of",
+        ));
+    };
+    Ok(asked.notifications)
+}
+
+/// A handler's answer to it: what of that it honours.
+pub fn honoured(filter: &SubscriptionFilter) -> Outcome {
+    Outcome::Complete(Raw::trusted(json!({"notifications": filter}).to_string()))
+}
+
 /// A stream of changes. The handler answers with the part of the filter that it honours; then the call lasts until its client, its
 /// connection or the server ends it (basic/patterns/subscriptions).
 async fn listen(service: Service, call: Call) -> Outcome {
     let context = call.context.clone();
-    let asked = call
-        .params
-        .raw()
-        .map(|params| params.decode::<ListenParams>());
-    let Some(Ok(asked)) = asked else {
-        return Outcome::Failed(RpcError::invalid_params(
-            "subscriptions/listen: notifications must be an object that says what to hear of",
-        ));
+    let asked = match wished(&call.params) {
+        Ok(asked) => asked,
+        Err(error) => return Outcome::Failed(error),
     };
     // Before the handler looks for each of them.
     let limit = service.limits.subscriptions;
-    let (uris, tasks) = (
-        asked.notifications.resource_subscriptions,
-        asked.notifications.task_ids,
-    );
+    let (uris, tasks) = (asked.resource_subscriptions, asked.task_ids);
     if uris.map_or(0, |uris| uris.len()) + tasks.map_or(0, |tasks| tasks.len()) > limit {
         return Outcome::Failed(Blame::TooManySubscriptions { limit }.error());
     }

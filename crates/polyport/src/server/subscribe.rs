@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use polyport_model::{ListenParams, SubscriptionFilter};
+use polyport_model::SubscriptionFilter;
 use polyport_proto::Outcome;
+use polyport_rt::listen;
 use polyport_wire::{Params, Raw};
-use serde_json::json;
 
 use super::context::Cx;
 use super::reply::fault_outcome;
@@ -25,13 +25,10 @@ impl Facts {
 
     /// What of a filter is honoured: the lists that are offered, the resources that there are.
     pub(super) async fn listen(facts: Arc<Self>, cx: Cx, params: Params) -> Outcome {
-        let Some(Ok(asked)) = params.raw().map(|params| params.decode::<ListenParams>()) else {
-            return fault_outcome(
-                "subscriptions/listen",
-                Fault::invalid_params("subscriptions/listen: notifications are missing"),
-            );
+        let mut asked = match listen::wished(&params) {
+            Ok(asked) => asked,
+            Err(error) => return Outcome::Failed(error),
         };
-        let mut asked = asked.notifications;
         let tasks = asked.task_ids.take();
         let (declared, changes) = (facts.declared, facts.shared.may_change());
         let wanted = |asked: Option<bool>, offered: bool| asked.filter(|asked| *asked && offered);
@@ -63,10 +60,7 @@ impl Facts {
             }
             honoured.resource_subscriptions = Some(known);
         }
-        match Raw::encode(&json!({"notifications": honoured})) {
-            Ok(honoured) => Outcome::Complete(honoured),
-            Err(error) => fault_outcome("subscriptions/listen", Fault::internal(error)),
-        }
+        listen::honoured(&honoured)
     }
 
     async fn may_subscribe(&self, cx: Cx, uri: &str) -> Result<bool, Fault> {

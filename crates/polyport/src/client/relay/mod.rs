@@ -12,8 +12,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use polyport_model::{EXTENSION_TASKS, ListenParams, ServerCapabilities, SubscriptionFilter};
+use polyport_model::{EXTENSION_TASKS, ServerCapabilities, SubscriptionFilter};
 use polyport_proto::{ClientFacts, Code, Era, Notice, Outcome, RpcError, TaskForm};
+use polyport_rt::listen::{honoured, wished};
 use polyport_rt::{
     Answerer, Bus, Call, Context, Handler, OnNote, OnProgress, StartError, Wait, Why,
 };
@@ -208,14 +209,9 @@ impl Relay {
     /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources those that it has
     /// taken the subscription to.
     async fn listen(&self, params: &Params) -> Outcome {
-        let asked = params.raw().map(|params| params.decode::<ListenParams>());
-        let Some(Ok(ListenParams {
-            notifications: asked,
-            ..
-        })) = asked
-        else {
-            let why = "subscriptions/listen: notifications are missing";
-            return Outcome::Failed(RpcError::invalid_params(why));
+        let asked = match wished(params) {
+            Ok(asked) => asked,
+            Err(error) => return Outcome::Failed(error),
         };
         let theirs = &self.0.client.opened().capabilities;
         let told = |changed: Option<bool>| changed == Some(true);
@@ -230,14 +226,13 @@ impl Relay {
                 }
             }
         }
-        let honoured = SubscriptionFilter {
+        honoured(&SubscriptionFilter {
             tools_list_changed: asked.tools_list_changed.filter(|_| told(tools)),
             prompts_list_changed: asked.prompts_list_changed.filter(|_| told(prompts)),
             resources_list_changed: asked.resources_list_changed.filter(|_| told(resources)),
             resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
             ..SubscriptionFilter::default()
-        };
-        Outcome::Complete(Raw::trusted(json!({"notifications": honoured}).to_string()))
+        })
     }
 
     /// Has the server tell of changes of a resource, on the bus of the relay.
