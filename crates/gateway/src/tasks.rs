@@ -60,21 +60,19 @@ pub(crate) async fn list(peer: &Peer, mut call: Call) -> Outcome {
             }
         },
     };
-    let mut members = Vec::new();
+    let mut params = b"{".to_vec();
     splice::members(call.params.text().unwrap_or("{}"), |key, value| {
         if key != "cursor" {
-            member(&mut members, key, value.as_bytes());
+            write::member(&mut params, key, value.as_bytes());
         }
     });
     if !theirs.is_empty() {
         let mut text = Vec::new();
         write::string(&mut text, &theirs);
-        member(&mut members, "cursor", &text);
+        write::member(&mut params, "cursor", &text);
     }
-    match Params::parse(
-        [b"{", &members[..], b"}"].concat().into(),
-        &Limits::default(),
-    ) {
+    params.push(b'}');
+    match Params::parse(params.into(), &Limits::default()) {
         Ok(params) => call.params = params,
         Err(error) => return Outcome::Failed(RpcError::invalid_params(error.to_string())),
     }
@@ -87,12 +85,12 @@ pub(crate) async fn list(peer: &Peer, mut call: Call) -> Outcome {
         other => return other,
     };
     let mut next = None;
-    let mut out = Vec::new();
+    let mut out = b"{".to_vec();
     splice::members(result.as_str(), |key, value| {
         if key == "nextCursor" {
             next = serde_json::from_str::<String>(value).ok();
         } else {
-            member(&mut out, key, value.as_bytes());
+            write::member(&mut out, key, value.as_bytes());
         }
     });
     let after = servers.iter().find(|other| **other > server);
@@ -101,16 +99,8 @@ pub(crate) async fn list(peer: &Peer, mut call: Call) -> Outcome {
         .map(|next| cursor::encode(PART + server, &next))
         .or_else(|| Some(cursor::encode(PART + after?, "")));
     if let Some(next) = next {
-        member(&mut out, "nextCursor", format!("\"{next}\"").as_bytes());
+        write::member(&mut out, "nextCursor", format!("\"{next}\"").as_bytes());
     }
-    Outcome::Complete(Raw::trusted([b"{", &out[..], b"}"].concat()))
-}
-
-fn member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
-    if !out.is_empty() {
-        out.push(b',');
-    }
-    write::string(out, key);
-    out.push(b':');
-    out.extend_from_slice(value);
+    out.push(b'}');
+    Outcome::Complete(Raw::trusted(out))
 }

@@ -73,6 +73,16 @@ pub fn failure(
     out.extend_from_slice(b"}}");
 }
 
+/// Appends a member to an object that is being written: its brace has been, and perhaps other members. `value` is JSON text.
+pub fn member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
+    if !matches!(out.last(), None | Some(b'{')) {
+        out.push(b',');
+    }
+    string(out, key);
+    out.push(b':');
+    out.extend_from_slice(value);
+}
+
 fn call(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
     out.extend_from_slice(br#""method":"#);
     string(out, method);

@@ -30,20 +30,24 @@ pub(super) fn own<'a>(params: &'a Params, context: &Context) -> Cow<'a, str> {
     }
     let mut out = Vec::with_capacity(text.len());
     object(text, &mut out, |key, value, out| match key {
-        "inputResponses" | "requestState" if is_round => false,
+        "inputResponses" | "requestState" if is_round => {}
         "_meta" if value.starts_with('{') => meta(key, value, out),
-        _ => member(key, value.as_bytes(), out),
+        _ => write::member(out, key, value.as_bytes()),
     });
     Cow::Owned(String::from_utf8(out).unwrap_or_else(|_| "{}".to_owned()))
 }
 
-fn meta(key: &str, value: &str, out: &mut Vec<u8>) -> bool {
+fn meta(key: &str, value: &str, out: &mut Vec<u8>) {
     let mut kept = Vec::new();
     object(value, &mut kept, |key, value, out| {
         let is_hop = key.starts_with(PROTOCOL) && !PASSED.contains(&key);
-        !is_hop && key != "progressToken" && member(key, value.as_bytes(), out)
+        if !is_hop && key != "progressToken" {
+            write::member(out, key, value.as_bytes());
+        }
     });
-    kept.len() > 2 && member(key, &kept, out)
+    if kept != b"{}" {
+        write::member(out, key, &kept);
+    }
 }
 
 /// A result without what its revision alone wants of it.
@@ -70,34 +74,18 @@ pub(super) fn complete(result: &Raw, context: &Context) -> Outcome {
     }
     let mut out = Vec::with_capacity(text.len());
     object(text, &mut out, |key, value, out| match key {
-        "resultType" => false,
-        "ttlMs" | "cacheScope" if !is_modern => false,
-        _ => member(key, value.as_bytes(), out),
+        "resultType" => {}
+        "ttlMs" | "cacheScope" if !is_modern => {}
+        _ => write::member(out, key, value.as_bytes()),
     });
     Outcome::Complete(Raw::trusted(out))
 }
 
 /// Appends an object again, of the members that are written.
-fn object(text: &str, out: &mut Vec<u8>, mut write: impl FnMut(&str, &str, &mut Vec<u8>) -> bool) {
+fn object(text: &str, out: &mut Vec<u8>, mut write: impl FnMut(&str, &str, &mut Vec<u8>)) {
     out.push(b'{');
-    let start = out.len();
-    splice::members(text, |key, value| {
-        let end = out.len();
-        if end > start {
-            out.push(b',');
-        }
-        if !write(key, value, out) {
-            out.truncate(end);
-        }
-    });
+    splice::members(text, |key, value| write(key, value, out));
     out.push(b'}');
-}
-
-fn member(key: &str, value: &[u8], out: &mut Vec<u8>) -> bool {
-    write::string(out, key);
-    out.push(b':');
-    out.extend_from_slice(value);
-    true
 }
 
 /// The server behind us does what it must not.
