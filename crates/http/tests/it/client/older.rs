@@ -16,10 +16,10 @@ use super::{LONG, facts};
 
 const SOON: Duration = Duration::from_millis(400);
 
-async fn opened(web: &Web) -> Result<Caller, CallError> {
+async fn opened(web: &Web, handshake: Duration) -> Result<Caller, CallError> {
     let patience = Patience {
         probe: SOON,
-        handshake: SOON,
+        handshake,
         request: SOON,
     };
     let target = Target::new(&web.url("/sse")).unwrap();
@@ -71,7 +71,7 @@ async fn an_endpoint_that_never_comes_is_a_typed_error() {
             _ => Reply::empty("405 Method Not Allowed"),
         })
         .await;
-        let error = opened(&web).await.expect_err(&shown);
+        let error = opened(&web, SOON).await.expect_err(&shown);
         assert_eq!(kind(&error), want, "{shown}: {error}");
     }
 }
@@ -182,9 +182,9 @@ async fn a_call_that_fails_fails_soon() {
     ] {
         let shown = format!("{want} {then:?} {}", &more[..more.len().min(60)]);
         let web = initialized(post, more.to_owned(), then).await;
-        let caller = opened(&web).await.unwrap();
+        let caller = opened(&web, LONG).await.unwrap();
         let wait = Wait {
-            total: Some(if want == "unreadable" { LONG } else { SOON }),
+            total: Some(if want == "timed out" { SOON } else { LONG }),
             ..Wait::default()
         };
         let asked = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
