@@ -30,6 +30,7 @@ mod sockets;
 mod state;
 mod storms;
 mod streams;
+mod unready;
 mod vanished;
 #[cfg(feature = "ws")]
 mod websocket;

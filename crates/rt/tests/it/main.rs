@@ -18,6 +18,7 @@ mod questions;
 mod races;
 mod reported;
 mod rounds;
+mod states;
 mod storms;
 mod tools;
 
