@@ -6,13 +6,13 @@ use std::time::Duration;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use flate2::{Compression, FlushCompress};
 use polyport_proto::{Era, Revisions};
-use polyport_rt::{CallError, Caller};
+use polyport_rt::CallError;
 use polyport_testkit::Web;
 use polyport_testkit::web::{Asked, Reply, Then};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{LONG, as_usual, legacy, modern, opened, result};
+use super::{LONG, asked_with, opened, result};
 
 const CODINGS: [&str; 5] = ["gzip", "x-gzip", "deflate", "raw deflate", "gzip in two"];
 
@@ -54,23 +54,6 @@ fn reply(status: &str, kind: &str, coding: &str, body: &[u8]) -> Reply {
     .into_bytes();
     bytes.extend_from_slice(body);
     Reply::raw(bytes, Then::Next)
-}
-
-async fn asked_with(
-    answers: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
-    era: Era,
-) -> (Web, Caller) {
-    let web = Web::serve(move |asked| match asked.message()["method"].as_str() {
-        Some("tools/call") => answers(asked),
-        Some("tools/list") => Reply::json(&result(asked, &json!({}))),
-        _ => as_usual(asked).unwrap(),
-    })
-    .await;
-    let caller = match era {
-        Era::Legacy => legacy(&web).await,
-        Era::Modern => modern(&web).await,
-    };
-    (web, caller)
 }
 
 fn answer(asked: &Asked, text: &str) -> Value {

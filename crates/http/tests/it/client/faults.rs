@@ -8,10 +8,16 @@ use polyport_testkit::Web;
 use polyport_testkit::web::{Reply, Then};
 use serde_json::json;
 
-use super::{as_usual, legacy, modern, opened, result};
+use super::{as_usual, asked_with, legacy, modern, opened, result};
 
 const REFUSED: &str =
     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32099,\"message\":\"not that\"}}";
+
+/// How a request ended.
+pub(super) fn end<T>(got: Result<T, CallError>) -> String {
+    got.err()
+        .map_or_else(|| "no failure".to_owned(), |error| kind(&error))
+}
 
 pub(super) fn kind(error: &CallError) -> String {
     match error {
@@ -158,16 +164,7 @@ async fn br_077_v_412_a_call_that_fails_fails_alone_and_soon() {
     for era in [Era::Legacy, Era::Modern] {
         for (want, reply) in replies() {
             let shown = format!("{era:?} {want} {reply:?}");
-            let web = Web::serve(move |asked| match asked.message()["method"].as_str() {
-                Some("tools/call") => reply.clone(),
-                Some("tools/list") => Reply::json(&result(asked, &json!({}))),
-                _ => as_usual(asked).unwrap(),
-            })
-            .await;
-            let caller = match era {
-                Era::Legacy => legacy(&web).await,
-                Era::Modern => modern(&web).await,
-            };
+            let (_web, caller) = asked_with(move |_| reply.clone(), era).await;
             let begun = std::time::Instant::now();
             let error = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
             let error = error.await.expect_err(&shown);

@@ -66,6 +66,24 @@ async fn modern(web: &Web) -> Caller {
     opened.unwrap().0
 }
 
+/// A server that answers calls so, and a client of it.
+async fn asked_with(
+    answers: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    era: Era,
+) -> (Web, Caller) {
+    let web = Web::serve(move |asked| match asked.message()["method"].as_str() {
+        Some("tools/call") => answers(asked),
+        Some("tools/list") => Reply::json(&result(asked, &json!({}))),
+        _ => as_usual(asked).unwrap(),
+    })
+    .await;
+    let caller = match era {
+        Era::Legacy => legacy(&web).await,
+        Era::Modern => modern(&web).await,
+    };
+    (web, caller)
+}
+
 /// The answer to a message with this result.
 fn result(asked: &Asked, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": asked.message()["id"], "result": result})

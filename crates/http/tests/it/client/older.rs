@@ -11,7 +11,7 @@ use polyport_testkit::web::{Reply, Then};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::faults::kind;
+use super::faults::{end, kind};
 use super::{LONG, facts};
 
 const SOON: Duration = Duration::from_millis(400);
@@ -189,10 +189,7 @@ async fn a_call_that_fails_fails_soon() {
         };
         let asked = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
         let got = timeout(LONG, asked).await.unwrap();
-        let got = got
-            .err()
-            .map_or_else(|| "no failure".to_owned(), |error| kind(&error));
-        assert_eq!(got, want, "{shown}");
+        assert_eq!(end(got), want, "{shown}");
         timeout(LONG, caller.close()).await.unwrap();
     }
 }

@@ -144,10 +144,9 @@ async fn d_42_what_is_known_of_a_server_over_http_is_no_more_than_a_guess() {
     }
 }
 
-// req: D-42, S-PAIR
-#[tokio::test]
-async fn d_42_an_older_server_that_is_known_is_not_asked_about_its_era() {
-    let web = Web::serve(|asked| match (asked.method.as_str(), asked.path.as_str()) {
+/// A server of the oldest revision, which takes what it is sent and answers nothing.
+async fn older() -> Web {
+    Web::serve(|asked| match (asked.method.as_str(), asked.path.as_str()) {
         ("GET", "/sse") => Reply::events(
             "",
             "event: endpoint\ndata: /messages?id=7\n\n",
@@ -156,7 +155,13 @@ async fn d_42_an_older_server_that_is_known_is_not_asked_about_its_era() {
         ("POST", "/messages?id=7") => Reply::empty("202 Accepted"),
         _ => Reply::empty("405 Method Not Allowed"),
     })
-    .await;
+    .await
+}
+
+// req: D-42, S-PAIR
+#[tokio::test]
+async fn d_42_an_older_server_that_is_known_is_not_asked_about_its_era() {
+    let web = older().await;
     let offer = Offer::from(Revisions::ALL).knowing(Some(Revision::V2024_11_05));
     let opening = opened(&web, "/sse", offer);
     let waited = tokio::time::timeout(std::time::Duration::from_millis(300), opening).await;
@@ -176,16 +181,7 @@ async fn d_42_an_older_server_that_is_known_is_not_asked_about_its_era() {
 // req: S-PAIR
 #[tokio::test]
 async fn an_older_server_is_spoken_to_over_its_pair_of_endpoints() {
-    let web = Web::serve(|asked| match (asked.method.as_str(), asked.path.as_str()) {
-        ("GET", "/sse") => Reply::events(
-            "",
-            "event: endpoint\ndata: /messages?id=7\n\n",
-            Then::Silence,
-        ),
-        ("POST", "/messages?id=7") => Reply::empty("202 Accepted"),
-        _ => Reply::empty("405 Method Not Allowed"),
-    })
-    .await;
+    let web = older().await;
     // The script answers nothing on its stream, so the handshake waits: what was sent is what counts.
     let opening = opened(&web, "/sse", Revisions::ALL);
     let waited = tokio::time::timeout(std::time::Duration::from_millis(300), opening).await;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::faults::kind;
+use super::faults::{end, kind};
 use super::{LONG, facts, patience};
 
 type Socket = WebSocketStream<TcpStream>;
@@ -259,10 +259,7 @@ async fn whatever_comes_instead_of_an_answer_is_a_typed_error() {
         };
         let asked = caller.request_waiting("tools/list", "{}", &wait);
         let got = timeout(LONG, asked).await.unwrap();
-        let got = got
-            .err()
-            .map_or_else(|| "no failure".to_owned(), |error| kind(&error));
-        assert_eq!(got, want, "{shown}");
+        assert_eq!(end(got), want, "{shown}");
         timeout(LONG, caller.close()).await.unwrap();
     }
 }
