@@ -6,6 +6,7 @@ pub mod asked;
 pub mod child;
 pub mod handlers;
 pub mod log;
+mod many;
 #[cfg(unix)]
 pub mod program;
 pub mod script;
@@ -14,6 +15,7 @@ mod sockets;
 pub mod web;
 
 pub use log::Log;
+pub use many::side_by_side;
 #[cfg(unix)]
 pub use program::Program;
 pub use script::Script;

@@ -1,4 +1,4 @@
-//! Servers that are killed at each step of a session: a typed error in bounded time, nobody left behind, nothing leaked.
+//! Servers that fail at each step of a session, in every way: a typed error in bounded time, nobody left behind, nothing leaked.
 #![cfg(unix)]
 
 use std::fs;
@@ -7,49 +7,153 @@ use std::path::Path;
 use std::time::Duration;
 
 use polyport::client::Connect;
-use polyport::{Client, ClientError, Command, Era, Raw, Revisions};
+use polyport::{Client, ClientError, Command, Era, Patience, Raw, Revisions};
+use polyport_testkit::side_by_side;
 
 /// Nothing in these tests takes so long.
 const LONG: Duration = Duration::from_secs(30);
-/// The steps of a session at which the script may end; at one more it lives.
+/// How long one answer is waited for of a server that may say nothing.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The steps of a session at which the script may fail; at one more it lives.
 const STEPS: u32 = 14;
 
-/// A server of the legacy era that kills itself at its step `DIES`, and has a child of its own. `at N` is a step; `half` says the
-/// first half of a message.
+/// How a server fails.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Fails {
+    Dies,
+    /// It says that nothing more comes, and goes on to read.
+    ClosesHalf,
+    /// It neither reads nor says anything more.
+    Silent,
+    /// One byte a second, and no end of the line.
+    Drips,
+}
+
+const ALL: [Fails; 4] = [Fails::Dies, Fails::ClosesHalf, Fails::Silent, Fails::Drips];
+
+/// A server that fails at its step `STEP`, as `HOW` says, and has a child of its own. `at N` is a step; `half` says the first half of a
+/// message. It knows the method by which a modern one is asked for what it is if `ERA` says so.
 const SCRIPT: &str = r#"
-at() { if [ "$DIES" = "$1" ]; then kill -9 $$; fi; }
+at() { if [ "$STEP" = "$1" ]; then "$HOW"; fi; }
+Dies() { kill -9 $$; }
+ClosesHalf() { exec >&-; while read -r line; do :; done; exit 0; }
+Silent() { exec sleep 1000; }
+Drips() { while printf '{'; do sleep 1; done; }
 half() { printf '%s' "$1"; }
 say() { printf '%s\n' "$1"; }
-sleep 1000 & echo "$!" >> "$PIDS"
+# What has the output open keeps it open.
+case "$HOW" in ClosesHalf) sleep 1000 >&- & ;; *) sleep 1000 & ;; esac
+printf '%s\n' "$!" "$$" >> "$PIDS"
 at 1
 echo "starting" >&2
+case "$ERA" in
+  Modern) found='"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}'; more='"resultType":"complete",'; kept='"ttlMs":0,"cacheScope":"private",' ;;
+  *) found='"error":{"code":-32601,"message":"no"}' ;;
+esac
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
-    *'"server/discover"'*) at 2; half '{"jsonrpc":"2.0",'; at 3; say "\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no\"}}"; at 4 ;;
+    *'"server/discover"'*) at 2; half '{"jsonrpc":"2.0",'; at 3; say "\"id\":$id,$found}"; at 4 ;;
     *'"initialize"'*) at 5; half '{"jsonrpc":"2.0",'; at 6; say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"; at 7 ;;
     *'"notifications/initialized"'*) at 8 ;;
-    *'"tools/list"'*) at 9; half '{"jsonrpc":"2.0",'; at 10; say "\"id\":$id,\"result\":{\"tools\":[]}}" ;;
-    *'"tools/call"'*) at 11; say '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'; at 12; half '{"jsonrpc":"2.0",'; at 13; say "\"id\":$id,\"result\":{\"content\":[]}}"; at 14 ;;
+    *'"tools/list"'*) at 9; half '{"jsonrpc":"2.0",'; at 10; say "\"id\":$id,\"result\":{$more$kept\"tools\":[]}}" ;;
+    *'"tools/call"'*) at 11; say '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'; at 12; half '{"jsonrpc":"2.0",'; at 13; say "\"id\":$id,\"result\":{$more\"content\":[]}}"; at 14 ;;
   esac
 done
 "#;
 
-async fn connect(step: u32, pids: &Path, speaks: Revisions) -> Result<Client, ClientError> {
+/// What a session is held with.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    fails: Fails,
+    step: u32,
+    server: Era,
+    speaks: Revisions,
+}
+
+impl Case {
+    /// A session in which nothing fails.
+    fn whole() -> Self {
+        Self {
+            fails: Fails::Dies,
+            step: STEPS + 1,
+            server: Era::Legacy,
+            speaks: Revisions::of(Era::Legacy),
+        }
+    }
+
+    /// All that come to their step.
+    fn all() -> Vec<Self> {
+        let pairs = [
+            (Era::Legacy, Revisions::ALL),
+            (Era::Legacy, Revisions::of(Era::Legacy)),
+            (Era::Modern, Revisions::ALL),
+            (Era::Modern, Revisions::of(Era::Modern)),
+        ];
+        let mut all = Vec::new();
+        for (server, speaks) in pairs {
+            for fails in ALL {
+                for step in 1..=STEPS + 1 {
+                    let comes = match step {
+                        2..=4 => speaks != Revisions::of(Era::Legacy),
+                        5..=8 => server == Era::Legacy,
+                        _ => true,
+                    };
+                    all.extend(comes.then_some(Self {
+                        fails,
+                        step,
+                        server,
+                        speaks,
+                    }));
+                }
+            }
+        }
+        all
+    }
+
+    /// Does its session end well all the same? A server that breaks of the question about the era is started anew, and not asked; one that
+    /// has answered it as a modern one is not.
+    fn lives(self) -> bool {
+        let is_of_question = match self.step {
+            2 | 3 => true,
+            4 => self.server == Era::Legacy,
+            _ => false,
+        };
+        self.step > 13 || (self.speaks == Revisions::ALL && is_of_question)
+    }
+}
+
+async fn connect(case: Case, pids: &Path, patience: Duration) -> Result<Client, ClientError> {
     let command = Command::new("sh")
         .args(["-c", SCRIPT])
-        .env("DIES", step.to_string())
+        .env("STEP", case.step.to_string())
+        .env("HOW", format!("{:?}", case.fails))
+        .env("ERA", format!("{:?}", case.server))
         .env("PIDS", pids);
-    Connect::command(command).speaks(speaks).connect().await
+    let patience = Patience {
+        probe: patience,
+        handshake: patience,
+        request: patience,
+    };
+    // What is known of one is nothing that another goes by.
+    let connect = Connect::command(command).no_verdicts();
+    let connect = connect.speaks(case.speaks).patience(patience);
+    connect.connect().await
 }
 
 /// A whole session; the result of its call.
-async fn session(step: u32, pids: &Path, speaks: Revisions) -> Result<(), ClientError> {
-    let client = connect(step, pids, speaks).await?;
-    client.tools().await?;
-    let called = client.call_tool("a", &Raw::from_static("{}")).await;
+async fn session(case: Case, pids: &Path, patience: Duration) -> Result<(), ClientError> {
+    let client = connect(case, pids, patience).await?;
+    let listed = client.tools().await;
+    let called = match listed {
+        Ok(_) => client
+            .call_tool("a", &Raw::from_static("{}"))
+            .await
+            .map(drop),
+        Err(error) => Err(error),
+    };
     client.close().await;
-    called.map(drop)
+    called
 }
 
 fn is_there(pid: &str) -> bool {
@@ -57,43 +161,52 @@ fn is_there(pid: &str) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-// req: S-GONE
-#[tokio::test]
-async fn a_server_killed_at_any_step_of_a_session() {
-    let folder = tempfile::tempdir().unwrap();
-    let pids = folder.path().join("pids");
-    for speaks in [Revisions::ALL, Revisions::of(Era::Legacy)] {
-        for step in 1..=STEPS + 1 {
-            if speaks != Revisions::ALL && (2..=4).contains(&step) {
-                continue;
-            }
-            let ended = tokio::time::timeout(LONG, session(step, &pids, speaks)).await;
-            let ended = ended.unwrap_or_else(|_| panic!("step {step} hangs"));
-            // One that dies of the question about the era is started anew and not asked; then it does not come to that step.
-            let lives = step > 13 || (2..=4).contains(&step);
-            match ended {
-                Ok(()) => assert!(lives, "step {step}"),
-                Err(ClientError::Gone { status, said }) => {
-                    assert!(!lives, "step {step}");
-                    assert_eq!(status.and_then(|s| s.signal()), Some(9), "step {step}");
-                    let said = said.iter().any(|line| line == "starting");
-                    assert_eq!(said, step > 1, "step {step}");
-                }
-                Err(other) => panic!("step {step}: {other:?}"),
-            }
-        }
-    }
-    let pids = fs::read_to_string(pids).unwrap();
-    assert!(pids.lines().count() > 20);
-    for pid in pids.lines() {
+/// Waits until none of the servers, and of the children that they had, is there any more.
+async fn all_are_gone(pids: &Path) {
+    for pid in fs::read_to_string(pids).unwrap().lines() {
         let gone = async {
             while is_there(pid) {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         let gone = tokio::time::timeout(LONG, gone).await;
-        assert!(gone.is_ok(), "a child of a server lives on");
+        assert!(gone.is_ok(), "a server or a child of one lives on");
     }
+}
+
+fn check(case: Case, ended: Result<(), ClientError>) {
+    let lives = case.lives();
+    match (case.fails, ended) {
+        (_, Ok(())) => assert!(lives, "{case:?}"),
+        (Fails::Dies, Err(ClientError::Gone { status, said })) => {
+            assert!(!lives, "{case:?}");
+            assert_eq!(status.and_then(|s| s.signal()), Some(9), "{case:?}");
+            let said = said.iter().any(|line| line == "starting");
+            assert_eq!(said, case.step > 1, "{case:?}");
+        }
+        (Fails::ClosesHalf, Err(ClientError::Gone { .. })) => assert!(!lives, "{case:?}"),
+        (Fails::Silent | Fails::Drips, Err(ClientError::TimedOut(_))) => {
+            assert!(!lives, "{case:?}");
+        }
+        (_, Err(other)) => panic!("{case:?}: {other:?}"),
+    }
+}
+
+// req: S-GONE
+#[tokio::test]
+async fn a_server_that_fails_at_any_step_of_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    let sessions = Case::all().into_iter().map(|case| {
+        let pids = pids.clone();
+        async move {
+            let ended = tokio::time::timeout(LONG, session(case, &pids, PATIENCE)).await;
+            check(case, ended.unwrap_or_else(|_| panic!("{case:?} hangs")));
+        }
+    });
+    side_by_side(24, sessions).await;
+    assert!(fs::read_to_string(&pids).unwrap().lines().count() > 300);
+    all_are_gone(&pids).await;
 }
 
 fn descriptors() -> usize {
@@ -123,36 +236,42 @@ fn zombies() -> usize {
 
 // req: S-GONE
 #[tokio::test]
-async fn a_thousand_servers_that_die_leave_nothing() {
+async fn a_thousand_servers_that_fail_leave_nothing() {
     let round = |n: u32| async move {
-        // At once, after something, in the midst of a line, and after a greeting that is none.
-        let script = match n % 4 {
+        // At once, after something, in the midst of a line, after a greeting that is none, with an open ear, and not at all.
+        let script = match n % 6 {
             0 => "exit 3",
             1 => "read -r line; kill -9 $$",
             2 => "read -r line; printf '{\"jsonrpc\"'; exit 0",
-            _ => "echo hello; exec true",
+            3 => "echo hello; exec true",
+            4 => "exec >&-; exec cat",
+            _ => "exec sleep 1000",
+        };
+        let patience = Patience {
+            handshake: Duration::from_millis(if n % 6 == 5 { 10 } else { 30_000 }),
+            ..Patience::default()
         };
         let command = Command::new("sh").args(["-c", script]);
         let connect = Connect::command(command).speaks(Revisions::of(Era::Legacy));
-        let ended = tokio::time::timeout(LONG, connect.connect()).await.unwrap();
-        assert!(
-            matches!(ended, Err(ClientError::Gone { .. })),
-            "{n}: {ended:?}"
-        );
+        let connecting = connect.patience(patience).connect();
+        let ended = tokio::time::timeout(LONG, connecting).await.unwrap();
+        let is_as_it_was = match &ended {
+            Err(ClientError::Gone { .. }) => n % 6 != 5,
+            Err(ClientError::TimedOut(_)) => n % 6 == 5,
+            _ => false,
+        };
+        assert!(is_as_it_was, "{n}: {ended:?}");
     };
-    for n in 0..40 {
-        round(n).await;
-    }
+    side_by_side(24, (0..48).map(round)).await;
     let before = descriptors();
-    for n in 0..1_000 {
-        round(n).await;
-    }
-    assert!(
-        descriptors() <= before + 2,
-        "{before} descriptors became {}",
-        descriptors()
-    );
-    assert_eq!(zombies(), 0);
+    side_by_side(24, (0..1_000).map(round)).await;
+    let rest = async {
+        while descriptors() > before + 2 || zombies() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let gone = tokio::time::timeout(LONG, rest).await;
+    assert!(gone.is_ok(), "{before} became {}", descriptors());
 }
 
 // req: BR-212
@@ -160,13 +279,12 @@ async fn a_thousand_servers_that_die_leave_nothing() {
 async fn br_212_two_hundred_connections_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
-    let legacy = Revisions::of(Era::Legacy);
     for _ in 0..5 {
-        session(STEPS + 1, &pids, legacy).await.unwrap();
+        session(Case::whole(), &pids, LONG).await.unwrap();
     }
     let before = descriptors();
     for n in 0..200 {
-        let client = connect(STEPS + 1, &pids, legacy).await.unwrap();
+        let client = connect(Case::whole(), &pids, LONG).await.unwrap();
         client.tools().await.unwrap();
         // Some are ended, and some are only let go.
         if n % 2 == 0 {
@@ -175,7 +293,7 @@ async fn br_212_two_hundred_connections_leave_nothing() {
     }
     let rest = async {
         let text = fs::read_to_string(&pids).unwrap();
-        assert_eq!(text.lines().count(), 205);
+        assert_eq!(text.lines().count(), 2 * 205);
         while descriptors() > before + 2 || zombies() > 0 || text.lines().any(is_there) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

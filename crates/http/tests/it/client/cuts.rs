@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use polyport_rt::CallError;
-use tokio::task::JoinSet;
+use polyport_testkit::side_by_side;
 use tokio::time::timeout;
 
 use super::LONG;
@@ -17,23 +17,6 @@ const PLACES: usize = 24;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a session may take that waits for each of its answers in vain, and for the end.
 const SOON: Duration = Duration::from_secs(10);
-
-/// Runs so many of these at a time.
-async fn side_by_side(
-    most: usize,
-    all: impl Iterator<Item = impl Future<Output = ()> + Send + 'static>,
-) {
-    let mut running = JoinSet::new();
-    for one in all {
-        if running.len() == most {
-            running.join_next().await.unwrap().unwrap();
-        }
-        running.spawn(one);
-    }
-    while let Some(ended) = running.join_next().await {
-        ended.unwrap();
-    }
-}
 
 // req: S-GONE, S-CUT
 #[tokio::test]
