@@ -13,8 +13,9 @@ use polyport::{ClientError, Raw};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value};
 
-use crate::arguments;
+use crate::arguments::{self, resolve};
 use crate::failure::Failure;
+use crate::form::short_value;
 use crate::ui;
 
 /// Tries at one field of a form.
@@ -158,6 +159,12 @@ impl Answers {
                 });
             }
         };
+        // Who takes the form as it stands takes what it begins with.
+        for (name, property) in properties.iter().filter(|_| whole.is_some()) {
+            if let Some(value) = default_of(property).filter(|_| !given.contains_key(name)) {
+                given.insert(name.clone(), value.clone());
+            }
+        }
         let missing = arguments::missing(&given, &schema);
         // What requires nothing may ask for leave: nobody has given it yet.
         let is_open = missing.is_empty() && words.is_empty() && whole.is_none();
@@ -277,7 +284,8 @@ fn field(word: &str) -> &str {
 
 /// Asks at the terminal for arguments that are required and not given; what nobody gives stays missing.
 pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<String, Value> {
-    let required = schema["required"].as_array().into_iter().flatten();
+    let whole = resolve(schema, schema);
+    let required = whole["required"].as_array().into_iter().flatten();
     let missing: Vec<String> = required
         .filter_map(Value::as_str)
         .filter(|name| !given.contains_key(*name))
@@ -289,8 +297,9 @@ pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<S
     let (schema, mut asked) = (schema.clone(), given.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let _asking = ui::Asking::begin();
+        let whole = resolve(&schema, &schema);
         for name in missing {
-            let property = schema["properties"][&name].clone();
+            let property = resolve(&schema, &whole["properties"][&name]);
             if !ask(&name, &property, &schema, &mut asked) {
                 break;
             }
@@ -379,10 +388,19 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
         .as_str()
         .or_else(|| property["title"].as_str());
     let about = about.map(|about| format!(" ({about})")).unwrap_or_default();
-    let skip = if is_required { "" } else { ", empty for none" };
+    let default = default_of(property);
+    let skip = match default {
+        Some(value) => format!(", empty for {}", short_value(value)),
+        None if is_required => String::new(),
+        None => ", empty for none".to_owned(),
+    };
     for _ in 0..TRIES {
         ui::say(&format!("  {name}{about}{skip}: "));
         let Some(text) = line() else { return false };
+        if let Some(value) = default.filter(|_| text.is_empty()) {
+            given.insert(name.to_owned(), value.clone());
+            return true;
+        }
         if text.is_empty() && !is_required {
             return true;
         }
@@ -398,6 +416,12 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
         }
     }
     false
+}
+
+/// The value that a field begins with. What does not fit is none.
+fn default_of(property: &Value) -> Option<&Value> {
+    let default = property.get("default");
+    default.filter(|value| misfit(value, property).is_none())
 }
 
 /// What is wrong with a value. A schema that cannot be read is the server's to hold to.

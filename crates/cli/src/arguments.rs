@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 
+use polyport::schema::referred;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -48,14 +49,15 @@ pub(crate) fn parse_typed(name: &str, text: &str, schema: &Value) -> Result<Valu
 
 /// What the schema requires and is not there, each with its type.
 pub(crate) fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String> {
-    let required = schema["required"].as_array().into_iter().flatten();
+    let whole = resolve(schema, schema);
+    let required = whole["required"].as_array().into_iter().flatten();
     required
         .filter_map(Value::as_str)
         .filter(|name| !given.contains_key(*name))
         .map(|name| {
-            let property = &schema["properties"][name];
+            let property = resolve(schema, &whole["properties"][name]);
             let about = property["description"].as_str().unwrap_or_default();
-            let line = format!("{name} ({})", kinds(property).join(" or "));
+            let line = format!("{name} ({})", kinds(&property).join(" or "));
             match about.lines().next() {
                 Some(about) if !about.is_empty() => format!("{line}: {about}"),
                 _ => line,
@@ -238,17 +240,21 @@ fn schema_of(schema: &Value, path: &[Step<'_>]) -> Option<Value> {
     Some(at)
 }
 
-/// Follows a reference within the schema.
+/// Follows a reference within the schema. What stands beside it goes for what it refers to.
 pub(crate) fn resolve(root: &Value, schema: &Value) -> Value {
-    let mut at = schema;
+    let mut at = schema.clone();
     for _ in 0..MAX_DEPTH {
-        let target = at["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-        match target.and_then(|pointer| root.pointer(pointer)) {
-            Some(next) => at = next,
-            None => break,
+        let target = at["$ref"].as_str().and_then(|to| referred(root, to));
+        let Some(mut next) = target.cloned() else {
+            break;
+        };
+        if let (Value::Object(beside), Some(next)) = (at, next.as_object_mut()) {
+            let beside = beside.into_iter().filter(|(key, _)| key != "$ref");
+            next.extend(beside);
         }
+        at = next;
     }
-    at.clone()
+    at
 }
 
 /// The names that the schema knows where the path ends; none: it names none, so that any may do.
@@ -396,7 +402,7 @@ mod tests {
         })
     }
 
-    // req: S-ARGS
+    // req: S-ARGS, BR-044
     #[test]
     fn words_become_what_the_schema_says() {
         let rows: &[(&[&str], Value)] = &[
@@ -416,6 +422,16 @@ mod tests {
             (&["free:=7"], json!({"free": 7})),
             (&["name=a=b"], json!({"name": "a=b"})),
             (&["name="], json!({"name": ""})),
+            (
+                &["name=null", "zip=1e5"],
+                json!({"name": "null", "zip": "1e5"}),
+            ),
+            (
+                &["name=[1]", "zip=true"],
+                json!({"name": "[1]", "zip": "true"}),
+            ),
+            (&["zip={\"a\":1}"], json!({"zip": "{\"a\":1}"})),
+            (&["maybe:=null"], json!({"maybe": null})),
         ];
         for (words, want) in rows {
             let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
@@ -457,6 +473,66 @@ mod tests {
                 "{words:?}: {}",
                 failure.message()
             );
+        }
+    }
+
+    // req: BR-149, BR-150
+    #[test]
+    fn br_149_br_150_references_are_followed_wherever_they_stand() {
+        let whole = json!({"$ref": "#/$defs/All", "$defs": {
+            "All": {
+                "type": "object", "required": ["n", "size"],
+                "properties": {
+                    "n": {"$ref": "#/$defs/a~1b", "description": "How many."},
+                    "size": {"$ref": "#/$defs/Size%3Cint%3E"},
+                    "again": {"$ref": "#/$defs/Again"},
+                    "lost": {"$ref": "#/$defs/Nowhere"},
+                    "away": {"$ref": "https://example.com/a.json"},
+                    "more": {"$ref": "#/$defs/All"},
+                    "$ref": {"type": "integer"},
+                    "children": {"type": "array", "items": {"$ref": "#"}},
+                },
+            },
+            "a/b": {"type": "integer", "description": "Any."},
+            "Size<int>": {"type": "integer"},
+            "Again": {"$ref": "#/$defs/Again"},
+        }});
+        let rows: &[(&[&str], Value)] = &[
+            (&["n=7", "size=1"], json!({"n": 7, "size": 1})),
+            (
+                &["more.more.size=3"],
+                json!({"more": {"more": {"size": 3}}}),
+            ),
+            (&["$ref=5"], json!({"$ref": 5})),
+            (
+                &["again=1", "lost=2", "away=3"],
+                json!({"again": "1", "lost": "2", "away": "3"}),
+            ),
+            (&["children:=[]"], json!({"children": []})),
+        ];
+        for (words, want) in rows {
+            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            let got = parse(&words, &whole).unwrap();
+            assert_eq!(serde_json::to_value(got).unwrap(), *want, "{words:?}");
+        }
+        let given = parse(&[], &whole).unwrap();
+        let missing = missing(&given, &whole);
+        assert_eq!(missing, ["n (integer): How many.", "size (integer)"]);
+    }
+
+    // req: BR-151
+    #[test]
+    fn br_151_no_arguments_are_none_whatever_the_schema_says() {
+        for schema in [
+            json!({}),
+            json!(true),
+            json!({"type": "object"}),
+            json!({"type": "object", "properties": null}),
+            json!({"properties": {}, "required": null}),
+        ] {
+            let given = parse(&[], &schema).unwrap();
+            assert_eq!(serde_json::to_value(&given).unwrap(), json!({}), "{schema}");
+            assert!(missing(&given, &schema).is_empty(), "{schema}");
         }
     }
 

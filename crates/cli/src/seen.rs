@@ -141,7 +141,8 @@ impl Callable {
 impl From<&Tool> for Callable {
     fn from(tool: &Tool) -> Self {
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-        let properties = schema["properties"].as_object().into_iter().flatten();
+        let whole = resolve(&schema, &schema);
+        let properties = whole["properties"].as_object().into_iter().flatten();
         let arguments = properties.map(|(name, property)| {
             let property = resolve(&schema, property);
             let values = if is_choice(&property) {

@@ -282,6 +282,58 @@ fn v_1005_nobody_agrees_to_what_nobody_has_seen() {
     }
 }
 
+/// What a form begins with is shown, and taken by whoever leaves it as it is. What does not fit is nothing to begin with.
+// req: BR-155
+#[test]
+fn br_155_a_form_begins_with_its_defaults() {
+    let place = Place::new();
+    let script = scripted(ASKER);
+    let form = r#"FORM={"type":"object","required":["a","b"],"properties":{"a":{"type":"string","default":"it"},
+        "b":{"type":"integer","default":3},"c":{"type":"boolean","default":true},"d":{"type":"number","default":0.5},
+        "e":{"type":"string","enum":["x","y"],"default":"y"},"f":{"type":"string"},"g":{"type":"integer","default":"x"}}}"#;
+    let form = form.replace('\n', "");
+    let begun = json!({"a": "it", "b": 3, "c": true, "d": 0.5, "e": "y"});
+    let mut changed = begun.clone();
+    changed["a"] = json!("other");
+    changed["c"] = json!(false);
+    let words = ["call", "--era", "legacy", "-e", &form];
+    let on_it = with_script(&words, &script, &["t"]);
+    for (typed, content) in [
+        ("\n\n\n\n\n\n\n", &begun),
+        ("other\n\nfalse\n\n\n\n\n", &changed),
+    ] {
+        let (shown, _) = on_terminal(place.command(&on_it), typed);
+        let want = json!({"action": "accept", "content": content});
+        assert_eq!(answered(&place), want, "{shown}");
+        for begins in [
+            "a, empty for it: ",
+            "e, empty for y: ",
+            "g, empty for none: ",
+        ] {
+            assert!(shown.contains(begins), "{begins}: {shown}");
+        }
+    }
+    for (answers, content) in [
+        (&["--answer", "form=accept"][..], &begun),
+        (
+            &[
+                "--answer",
+                "form=accept",
+                "--answer",
+                "a=other",
+                "--answer",
+                "c=false",
+            ],
+            &changed,
+        ),
+    ] {
+        let words = [&words[..], answers].concat();
+        let (code, _, err) = run(&place, &with_script(&words, &script, &["t"]));
+        let want = json!({"action": "accept", "content": content});
+        assert_eq!((code, answered(&place)), (0, want), "{answers:?}: {err}");
+    }
+}
+
 /// A server names its fields as it likes, and people type what they like.
 // req: BR-202, V-1005
 #[test]

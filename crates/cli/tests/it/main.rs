@@ -24,6 +24,7 @@ mod known;
 mod listening;
 mod log;
 mod memory;
+mod reading;
 mod readme;
 mod replicas;
 mod results;

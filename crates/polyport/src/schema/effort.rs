@@ -1,10 +1,11 @@
 //! How much the full validator would do for some arguments. It has no bound of its own: it follows a definition that is reached
 //! in two ways twice, so that thirty definitions, or thirty levels of arguments, take a billion steps. Counts, checks nothing.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
+
+use super::reference::decoded;
 
 /// What is known of a schema without any arguments.
 pub(super) struct Effort {
@@ -370,30 +371,6 @@ fn targets<'s>(root: &'s Value, reference: &str) -> Vec<&'s Value> {
         return inside.flatten().collect();
     }
     named(root, &["$anchor", "$dynamicAnchor"], fragment)
-}
-
-/// A fragment without its percent triplets.
-fn decoded(fragment: &str) -> Cow<'_, str> {
-    if !fragment.contains('%') {
-        return Cow::Borrowed(fragment);
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let triplet = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        match triplet.filter(|_| *byte == b'%') {
-            Some(value) => {
-                bytes.push(value);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// All parts of a schema of which one of these keywords ends in a name.

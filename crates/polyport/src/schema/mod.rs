@@ -14,6 +14,7 @@ pub(crate) mod lazy;
 mod message;
 pub(crate) mod mirrored;
 mod nearest;
+mod reference;
 mod sentence;
 mod slow;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use serde_json::Value;
 
 use fast::Program;
 pub(crate) use message::{MAX_POINTER, pointer_step};
+pub use reference::referred;
 use slow::Slow;
 pub use tool::{close, output_schema, tool_schema};
 pub(crate) use words::{MAX_SHOWN, cut};

@@ -325,6 +325,33 @@ async fn br_004_br_005_a_text_is_the_same_however_it_is_cut_and_whatever_separat
     assert_eq!(call(&client).await.unwrap(), text);
 }
 
+/// A long answer is an answer, up to a bound; one beyond it fails the call that waits for it, and says which bound.
+// req: BR-019
+#[tokio::test]
+async fn br_019_a_result_of_one_long_line() {
+    let functions = r#"
+        called() {
+          printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
+          calls=$((calls + 1))
+          [ "$calls" -gt 1 ] && bytes=$((65 << 20)) || bytes=$((5 << 20))
+          head -c "$bytes" /dev/zero | tr '\0' y
+          printf '"}]}}\n'
+          return 1
+        }
+    "#;
+    let log = Log::at(tracing::Level::WARN);
+    let client = connected(server(functions)).await;
+    let text = call(&client).await.unwrap();
+    assert_eq!(text.as_str().unwrap(), "y".repeat(5 << 20));
+    let called = call(&client).await;
+    assert!(
+        matches!(&called, Err(ClientError::Unreadable(why)) if why.contains("longer than 67108864 bytes")),
+        "{called:?}"
+    );
+    assert!(log.text().contains("67108864"), "{}", log.text());
+    client.ping().await.unwrap();
+}
+
 /// What a server answers is read within the same bounds as what a client asks: the call fails, and nothing else does.
 // req: V-404, V-502
 #[tokio::test]

@@ -7,6 +7,7 @@ mod cancels;
 mod changes;
 mod children;
 mod faults;
+mod given_up;
 mod hostile;
 mod journal;
 mod layers;
