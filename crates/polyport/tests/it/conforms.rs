@@ -64,7 +64,7 @@ fn content() -> Vec<Content> {
 }
 
 /// A server that has one of everything, with every member that may be said of it.
-fn whole() -> Server {
+pub(crate) fn whole() -> Server {
     with_rest(with_tools(Server::new("whole", "1")))
         .title("Whole")
         .description("All of it.")

@@ -33,6 +33,7 @@ mod relayed;
 #[cfg(feature = "http-client")]
 mod reopened;
 mod resources;
+mod said;
 mod schemas;
 #[cfg(all(feature = "http-client", feature = "ws"))]
 mod square;
