@@ -13,9 +13,10 @@ use polyport::{ClientError, Raw};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value};
 
-use crate::arguments::{self, resolve};
+use crate::arguments;
 use crate::failure::Failure;
 use crate::form::short_value;
+use crate::references::resolve;
 use crate::ui;
 
 /// Tries at one field of a form.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{kinds, resolve, types};
+use crate::arguments::{kinds, types};
+use crate::references::resolve;
 use crate::table::Table;
 use crate::ui;
 

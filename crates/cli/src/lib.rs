@@ -27,6 +27,7 @@ mod program;
 mod progress;
 mod reach;
 mod reaching;
+mod references;
 mod remote;
 mod render;
 mod runtime;

@@ -10,9 +10,10 @@ use polyport::model::{Prompt, Tool};
 use polyport::serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::arguments::{kinds, resolve, types};
+use crate::arguments::{kinds, types};
 use crate::cache::Kept;
 use crate::form::is_choice;
+use crate::references::resolve;
 use crate::typed::Typed;
 
 /// Servers that are kept; those that were seen longest ago make room.

@@ -4,7 +4,7 @@ use polyport::Opened;
 use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::Value;
 
-use crate::arguments::resolve;
+use crate::references::resolve;
 use crate::table::wrap;
 use crate::{form, ui};
 
