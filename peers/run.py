@@ -200,8 +200,8 @@ def hold(matrix, found, whole):
 
 def runs(scenario, key):
     """Whether a scenario is for this column at all."""
-    where = scenario.get("where", {})
-    return all(name in where.get(what, name) for what, name in zip(("peer", "era", "transport"), key))
+    where = (scenario or {}).get("where", {})
+    return scenario is not None and all(name in where.get(what, name) for what, name in zip(("peer", "era", "transport"), key))
 
 
 def read_scenario(path, work):
@@ -214,27 +214,47 @@ def read_scenario(path, work):
     return folder.fill(read, place)
 
 
+def installed(them, peers_dir):
+    """What each gives back when it is installed, and why there are those that are not to be had here."""
+    there, absent = {}, {}
+    for one in them:
+        try:
+            there[one.name] = one.install(peers_dir)
+        except CannotFetch as fault:
+            absent[one.name] = str(fault)
+            print(f"{one.name} is skipped: {fault}")
+    return there, absent
+
+
+def skip(outcomes, absent):
+    """Nothing can be said of those that are not to be had here."""
+    for (name, _, _), column in outcomes.items():
+        if name in absent:
+            column.update({feature: ("skipped", absent[name]) for feature in column})
+
+
 def run_all(given, peers):
     given.peers_dir.mkdir(parents=True, exist_ok=True)
     (given.peers_dir / "run").mkdir(exist_ok=True)
     if given.trace:
         given.trace.mkdir(parents=True, exist_ok=True)
-    drivers = {peer.name: peer.install(given.peers_dir.resolve()) for peer in peers}
+    drivers, absent = installed(peers, given.peers_dir.resolve())
     if given.install_only:
-        return None, {}
+        return None, {}, absent
     paths = given.scenario or sorted((HERE / "scenarios").glob("*.json"))
     scenarios = {path.stem: read_scenario(path, given.peers_dir.resolve() / "run") for path in paths}
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
-    keys = [(peer.name, era, way) for way in ways for peer in peers for era in peer.eras if spoken(era, way)]
-    pairs = [(key, label) for key in keys for label in scenarios if runs(scenarios[label], key)]
+    here = [peer for peer in peers if peer.name not in absent]
+    keys = [((peer.name, era, way), peer) for way in ways for peer in here for era in peer.eras if spoken(era, way)]
+    pairs = [(key, label) for key, peer in keys for label in peer.only or scenarios if runs(scenarios.get(label), key)]
     columns = [(key, Column(given, drivers[key[0]], key, scenarios[label], label)) for key, label in pairs]
-    found, revisions = {key: {} for key in keys}, {}
+    found, revisions = {key: {} for key, _ in pairs}, {}
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         for (key, column), results in zip(columns, pool.map(lambda pair: pair[1].run(), columns)):
             found[key].update(results)
             revisions[key] = getattr(column, "revision", "none")
     compare(scenarios, dict(zip(pairs, (column for _, column in columns))), found)
-    return found, revisions
+    return found, revisions, absent
 
 
 def compare(scenarios, columns, found):
@@ -256,11 +276,12 @@ def held(given, path, head, found, whole):
 
 def clients(given, peers):
     """The cells of the clients of other makers."""
-    found, revisions = run_all(given, peers)
+    found, revisions, absent = run_all(given, peers)
     if found is None:
         return {}
     whole = not (given.scenario or given.peer or given.transport)
     outcomes = held(given, given.matrix, table.CLIENTS, found, whole)
+    skip(outcomes, absent)
     for transport in TRANSPORTS:
         report(transport, outcomes, revisions)
     return outcomes
@@ -270,13 +291,7 @@ def servers(given, makers):
     """The cells of the servers of other makers, and a line for each column."""
     given.peers_dir.mkdir(parents=True, exist_ok=True)
     (given.peers_dir / "run").mkdir(exist_ok=True)
-    absent = {}
-    for maker in makers:
-        try:
-            maker.install(given.peers_dir.resolve())
-        except CannotFetch as fault:
-            absent[maker.name] = str(fault)
-            print(f"{maker.name} is skipped: {fault}")
+    _, absent = installed(makers, given.peers_dir.resolve())
     if given.install_only:
         return {}
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
@@ -285,9 +300,7 @@ def servers(given, makers):
         here = [maker for maker in makers if maker.name not in absent]
         found = served.run_all(pool, given.client.resolve(), here, ways, given.peers_dir.resolve())
     outcomes = held(given, given.servers_matrix, table.SERVERS, found, not (given.maker or given.transport))
-    for (name, _, _), column in outcomes.items():
-        if name in absent:
-            column.update({feature: ("skipped", absent[name]) for feature in column})
+    skip(outcomes, absent)
     for key, column in outcomes.items():
         count = tally(cell[0] for cell in column.values())
         print(f"{' '.join(key):40}" + ", ".join(f"{number:3} {outcome}" for outcome, number in count.items()))

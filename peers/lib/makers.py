@@ -19,7 +19,7 @@ class Maker:
         self.folder = folder or name
 
     def scenarios(self):
-        return ["demo", "demo-resume", "demo-tasks"]
+        return ["demo", "demo-resume", "demo-tasks", "demo-tasks-extension"]
 
     def columns(self, way):
         return [(self.name, revision, way) for revision in [*self.ways.get(way, []), FOUND] if way in self.ways]
@@ -50,6 +50,13 @@ class PythonMaker(Maker):
 
     def command(self, way, port):
         return [*self.words, way, *([] if port is None else [str(port)])], {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class WithTasks(PythonMaker):
+    """Nothing but tasks."""
+
+    def scenarios(self):
+        return ["demo-tasks-extension"]
 
 
 class RustMaker(Maker):
@@ -89,5 +96,6 @@ MAKERS = [
     NodeMaker("ts2", "@modelcontextprotocol/server", {"stdio": ALL, "http": ALL}, "ts2-server"),
     PythonMaker("python", "mcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
     PythonMaker("fastmcp", "fastmcp", {"stdio": ALL, "http": ALL, "sse": LEGACY}),
+    WithTasks("fastmcp-tasks", "fastmcp-tasks", {"stdio": ALL[-1:], "http": ALL[-1:]}),
     RustMaker("rmcp", "rmcp", {"stdio": ALL, "http": ALL}),
 ]

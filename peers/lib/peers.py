@@ -4,12 +4,17 @@ import json
 import re
 import sys
 
-from install import HERE, node, npm, program, venv
+from install import HERE, cargo, node, npm, program, venv
 
 ERAS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
 
 
-class NodePeer:
+class Peer:
+    # The scenarios that it is for; none: all whose `where` has it.
+    only = None
+
+
+class NodePeer(Peer):
     def __init__(self, name, package, eras):
         self.name, self.package, self.eras = name, package, eras
 
@@ -20,7 +25,7 @@ class NodePeer:
         return program(self.name, peers_dir, "driver.mjs"), {}
 
 
-class PythonPeer:
+class PythonPeer(Peer):
     def __init__(self, name, package, eras):
         self.name, self.package, self.eras = name, package, eras
 
@@ -41,10 +46,27 @@ class Inspector(NodePeer):
         return [sys.executable, str(HERE / self.name / "driver.py")], job
 
 
+class RustPeer(Peer):
+    """The client of a crate that is a server, too. It goes on with tasks, and does nothing else."""
+
+    only = ["tasks-extension"]
+
+    def __init__(self, name, package, eras):
+        self.name, self.package, self.eras = name, package, eras
+
+    def version(self):
+        pins = (HERE / self.name / "Cargo.toml").read_text()
+        return re.search(rf'^{self.package} = .*"=([^"]+)"', pins, re.MULTILINE).group(1)
+
+    def install(self, peers_dir):
+        return [str(cargo(self.name, peers_dir) / "debug" / f"peer-{self.name}"), "drive"], {}
+
+
 PEERS = [
     NodePeer("ts1", "@modelcontextprotocol/sdk", ["legacy"]),
     NodePeer("ts2", "@modelcontextprotocol/client", ["legacy", "modern"]),
     PythonPeer("python", "mcp", ["legacy", "modern"]),
     PythonPeer("fastmcp", "fastmcp", ["legacy", "modern"]),
     Inspector("inspector", "@modelcontextprotocol/inspector", ["legacy", "modern"]),
+    RustPeer("rmcp", "rmcp", ["modern"]),
 ]

@@ -1,7 +1,9 @@
-//! A server with the official Rust SDK: `peer-rmcp stdio`, or `peer-rmcp http PORT`.
+//! A server with the official Rust SDK: `peer-rmcp stdio`, or `peer-rmcp http PORT`; and its client, `peer-rmcp drive JOB`.
 // Sampling, roots and logging are deprecated in the newest revision; they are what is tested here.
 #![allow(deprecated)]
 
+mod drive;
+mod tasks;
 mod tools;
 
 use std::collections::HashSet;
@@ -14,6 +16,7 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
+use rmcp::task_manager::TaskManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -29,6 +32,7 @@ struct Shared {
     cancelled: AtomicUsize,
     is_open: AtomicBool,
     listening: Mutex<Vec<SubscriptionSink>>,
+    tasks: TaskManager,
 }
 
 /// One conversation.
@@ -54,6 +58,7 @@ impl ServerHandler for Demo {
         let mut info = ServerConfig::new(made(json!({
             "tools": {"listChanged": true}, "prompts": {}, "logging": {}, "completions": {},
             "resources": {"subscribe": true, "listChanged": true},
+            "extensions": {(TASKS_EXTENSION_ID): {}},
         })));
         info.server_info = made(json!({"name": "served-rmcp", "version": "1.0.0"}));
         info.instructions = Some("Ask away.".to_owned());
@@ -78,6 +83,21 @@ impl ServerHandler for Demo {
         self.tools
             .call(ToolCallContext::new(self, request, context))
             .await
+    }
+
+    async fn get_task(&self, request: GetTaskParams, _: Context) -> Answer<GetTaskResult> {
+        Ok(GetTaskResult::new(
+            self.shared.tasks.get_task(&request.task_id)?,
+        ))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: Context) -> Answer<()> {
+        let tasks = &self.shared.tasks;
+        tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: Context) -> Answer<()> {
+        self.shared.tasks.cancel_task(&request.task_id)
     }
 
     async fn list_resources(
@@ -211,11 +231,16 @@ impl ServerHandler for Demo {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [verb, job] = &words[..]
+        && verb == "drive"
+    {
+        return drive::drive(job).await;
+    }
     let shared = Arc::new(Shared::default());
     let demo = move || Demo {
         shared: shared.clone(),
         subscribed: Arc::default(),
-        tools: Demo::tools(),
+        tools: Demo::tools() + Demo::tasks(),
     };
     let Some(port) = words.get(1) else {
         demo()

@@ -63,8 +63,8 @@ struct Haiku {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Seconds {
-    seconds: f64,
+pub(crate) struct Seconds {
+    pub(crate) seconds: f64,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -72,7 +72,7 @@ struct Door {
     open: bool,
 }
 
-fn said(texts: &[&str]) -> CallToolResult {
+pub(crate) fn said(texts: &[&str]) -> CallToolResult {
     let content: Vec<Value> = texts
         .iter()
         .map(|text| json!({"type": "text", "text": text}))
@@ -80,7 +80,7 @@ fn said(texts: &[&str]) -> CallToolResult {
     made(json!({"content": content}))
 }
 
-fn failed(text: &str) -> CallToolResult {
+pub(crate) fn failed(text: &str) -> CallToolResult {
     made(json!({"content": [{"type": "text", "text": text}], "isError": true}))
 }
 
@@ -120,7 +120,17 @@ async fn ask(
     Ok(Ok(answer.map_err(broken)?))
 }
 
-fn text(value: &Value) -> &str {
+/// What is asked of who orders.
+pub(crate) fn form() -> Value {
+    let properties = json!({
+        "drink": {"type": "string", "enum": ["coffee", "tea"]},
+        "cups": {"type": "integer", "minimum": 1, "maximum": 12},
+    });
+    let schema = json!({"type": "object", "properties": properties, "required": ["drink", "cups"]});
+    json!({"mode": "form", "message": "What may it be?", "requestedSchema": schema})
+}
+
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
@@ -180,15 +190,8 @@ impl Demo {
 
     #[tool(description = "Asks for a drink")]
     async fn order(&self, answers: InputResponses, context: Context) -> Answer<CallToolResponse> {
-        let properties = json!({
-            "drink": {"type": "string", "enum": ["coffee", "tea"]},
-            "cups": {"type": "integer", "minimum": 1, "maximum": 12},
-        });
-        let schema =
-            json!({"type": "object", "properties": properties, "required": ["drink", "cups"]});
-        let form = json!({"mode": "form", "message": "What may it be?", "requestedSchema": schema});
         Ok(
-            match ask(&context, answers, "elicitation/create", form).await? {
+            match ask(&context, answers, "elicitation/create", form()).await? {
                 Err(needed) => needed,
                 Ok(answer) if answer["action"] == "accept" => {
                     let (cups, drink) = (
