@@ -55,7 +55,8 @@ async fn d_15_a_request_is_one_line_however_its_parameters_are_written() {
             far.read_line(&mut line).await.unwrap();
             far.write_all(INITIALIZED.as_bytes()).await.unwrap();
         };
-        let ((caller, _), ()) = tokio::try_join!(opening, async { Ok(server.await) }).unwrap();
+        let (opened, ()) = tokio::join!(opening, server);
+        let (caller, _) = opened.unwrap();
         let asked = caller.request("tools/call", params).await;
         assert!(matches!(asked, Err(CallError::TimedOut(_))), "{asked:?}");
         caller.close().await;
