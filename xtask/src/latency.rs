@@ -15,7 +15,7 @@ const PROFILE: &str = "icount";
 const BINS: &[&str] = &[
     "latency",
     "bench-client",
-    "bench-floor",
+    "bench-driver",
     "bench-server",
     "polyport",
 ];
