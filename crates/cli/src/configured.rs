@@ -185,7 +185,7 @@ impl Config {
 /// It cannot be read, or something is wrong with one of them.
 pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
     let project = std::env::current_dir().unwrap_or_default();
-    let servers = if file.file_name().is_some_and(|name| name == own::NAME) {
+    let servers = if own::is_own(file) {
         Own::read(file).map(|own| own.servers)
     } else {
         Servers::read(file, &project)
@@ -205,7 +205,7 @@ pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
 /// There is none, or something is wrong with it.
 pub(crate) fn in_file(file: &Path, name: &str) -> Result<Found, Failure> {
     let find = || {
-        if file.file_name().is_some_and(|name| name == own::NAME) {
+        if own::is_own(file) {
             let own = Own::read(file)?;
             if let Some(entry) = own.get(name)? {
                 return Ok(entry);

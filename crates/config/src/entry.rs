@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::fault::Fault;
 use crate::node::{Node, Value};
+use crate::settings::{Rules, Settings};
 
 /// A text of a file, and where it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Entry<T = Field> {
     pub bare: bool,
     /// How one comes to it.
     pub way: Way<T>,
+    /// How it is used.
+    pub settings: Settings,
     /// What is understood here, and not by every host.
     pub doubts: Vec<Fault>,
 }
@@ -101,6 +104,7 @@ impl<T> Entry<T> {
             enabled: self.enabled,
             bare: self.bare,
             way,
+            settings: self.settings,
             doubts: self.doubts,
         })
     }
@@ -135,6 +139,14 @@ const REMOTE: &[&str] = &[
     "websocket",
     "remote",
 ];
+/// Tools that alone are used, and those that are not.
+const USED: &[&str] = &[
+    "enabled_tools",
+    "enabledTools",
+    "allowed_tools",
+    "includeTools",
+];
+const UNUSED: &[&str] = &["disabled_tools", "disabledTools", "excludeTools"];
 const ENV_FILE: &[&str] = &["env_file", "envFile"];
 
 /// Reads entries of one file.
@@ -200,7 +212,38 @@ impl Reader<'_> {
             enabled,
             bare: self.bare,
             way,
+            settings: self.switched_off(name, node)?,
             doubts,
+        })
+    }
+
+    /// Which tools a host does not use.
+    fn switched_off(&self, name: &str, node: &Node) -> Result<Settings, Fault> {
+        let names = |words: &[&'static str]| {
+            let Some((word, list)) = first(node, words) else {
+                return Ok(None);
+            };
+            let elements = list.list();
+            let elements =
+                elements.ok_or_else(|| self.wrong(name, word, list, "a list of texts"))?;
+            let texts = elements.iter().enumerate().map(|(i, element)| {
+                let text = self.text(name, &format!("{word}[{i}]"), element)?.text;
+                // Hosts take names, and of patterns only the one for all.
+                Ok(match &*text {
+                    "*" => text,
+                    name => globset::escape(name),
+                })
+            });
+            texts.collect::<Result<Vec<_>, Fault>>().map(Some)
+        };
+        let tools = Rules {
+            allow: names(USED)?,
+            deny: names(UNUSED)?.unwrap_or_default(),
+            ..Rules::default()
+        };
+        Ok(Settings {
+            tools,
+            ..Settings::default()
         })
     }
 

@@ -3,11 +3,13 @@
 //!
 //! # Layout
 //! - `node`: a text of JSON or TOML as values with lines. `file`, `entry`: the servers in it. `fault`: what is wrong, and where.
-//! - `hosts`, `places`: where each host keeps its file. `own`: our own file, to the letter. `lookup`: a server by its name.
+//! - `hosts`, `places`: where each host keeps its file. `own`: where ours is. `check`,
+//!   `settings`: what it may say, to the letter. `lookup`: a server by its name.
 //! - `install`: an entry in a host's file. `edit`: in its text. `write`: onto the disk. `undo`: and back to the byte.
 //! - `word`: what a word on the command line means.
 //! - `variables`: what is filled in. `secret`, `mask`: what is not shown.
 
+mod check;
 mod edit;
 mod entry;
 mod fault;
@@ -20,11 +22,13 @@ mod node;
 pub mod own;
 mod places;
 mod secret;
+mod settings;
 mod undo;
 mod variables;
 mod word;
 mod write;
 
+pub use check::is_name;
 pub use edit::{Refused, Spot};
 pub use entry::{Entry, Field, Remote, Start, Way};
 pub use fault::{Fault, nearest};
@@ -35,6 +39,7 @@ pub use lookup::{Found, Means, Own, discovered, env_file, find, names, of_host, 
 pub use node::{Format, Node, Unreadable, Value};
 pub use places::{Os, Places};
 pub use secret::{MASK, is_secret_name};
+pub use settings::{Era, Rules, Sessions, Settings};
 pub use undo::Record;
 pub use variables::{Expanded, Give, Origin, Scope, expand};
 pub use word::{Misfit, Word};

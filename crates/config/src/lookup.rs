@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::check::check;
 use crate::entry::{Entry, Field, Way};
 use crate::fault::Fault;
 use crate::file::{self, Servers};
@@ -40,14 +41,20 @@ impl Own {
     pub fn of(file: &Path, text: &str) -> Result<Self, Fault> {
         let format = Format::of(file);
         let root = file::parse(file, text, format)?;
-        let faults = own::check(file, &root);
-        let servers = match root.get("servers").and_then(Node::table) {
+        let (settings, faults) = check(file, &root);
+        let mut servers = match root.get("servers").and_then(Node::table) {
             Some(_) => Servers::of(file, text, format, Path::new(""))?,
             None => Servers {
                 file: file.to_owned(),
                 entries: Vec::new(),
             },
         };
+        for (name, entry) in &mut servers.entries {
+            let own = settings.iter().rev().find(|(known, _)| known == name);
+            if let (Ok(entry), Some((_, settings))) = (entry, own) {
+                entry.settings.clone_from(settings);
+            }
+        }
         Ok(Self { servers, faults })
     }
 
@@ -243,9 +250,17 @@ impl Found {
                 fault
             })
         })?;
+        let passed = self.entry.settings.pass_env.clone();
         let Way::Command(start) = &mut expanded.way else {
             return Ok(expanded);
         };
+        for name in passed {
+            let is_given = start.env.iter().any(|(known, _)| *known == name);
+            if let Some(value) = (means.variable)(&name).filter(|_| !is_given) {
+                let value = Expanded::of(&value, Origin::Variable(name.clone()));
+                start.env.push((name, value));
+            }
+        }
         if let Some(cwd) = &mut start.cwd {
             let path = at_home(&cwd.text, places).unwrap_or_else(|| folder.join(&cwd.text));
             cwd.text = path.display().to_string();

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use polyport_config::{
-    Entry, Fault, Format, HOSTS, Host, HostFile, Os, Place, Places, Remote, Servers, Start, Way,
-    written,
+    Entry, Fault, Format, HOSTS, Host, HostFile, Os, Place, Places, Remote, Servers, Settings,
+    Start, Way, written,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -75,6 +75,7 @@ fn ours() -> Entry<String> {
             cwd: None,
             env_file: None,
         }),
+        settings: Settings::default(),
         doubts: Vec::new(),
     }
 }

@@ -48,6 +48,11 @@ fn reader_and_schema_agree() {
         "[servers.'a.b-c_1']\ncommand = 'x'",
         "'$schema' = 'x'",
         "[servers.a]\ncommand = 'x'\nenv = { '' = '', 'A B' = '${C}' }",
+        "[servers.a]\ncommand = 'x'\ntimeout = 0.5\nera = 'both'\nsessions = 'shared'\npass_env = ['HTTPS_PROXY', '_a1']",
+        "[servers.a]\nurl = 'http://a'\ntimeout = 3600\nera = 'modern'\nsessions = 'per-client'",
+        "[servers.a]\nurl = 'http://a'\ntools = {}\nprompts = {}\nresources = {}",
+        "[servers.a]\ncommand = 'x'\n[servers.a.tools]\nallow = ['a*', '{b,c}?']\ndeny = []\nrename = { 'a b' = 'a.b' }\ndescribe = { a = '' }",
+        "[servers.a]\ncommand = 'x'\nprompts.rename = { a = 'b' }\nresources.allow = ['file:///**']\nresources.deny = ['*']",
     ];
     let bad = [
         "x = 1",
@@ -78,6 +83,23 @@ fn reader_and_schema_agree() {
         "[servers.'a:b']\ncommand = 'x'",
         "[servers.'é']\ncommand = 'x'",
         "[[servers.a]]\ncommand = 'x'",
+        "[servers.a]\ncommand = 'x'\ntimeout = 0",
+        "[servers.a]\ncommand = 'x'\ntimeout = 3601",
+        "[servers.a]\ncommand = 'x'\ntimeout = '5s'",
+        "[servers.a]\ncommand = 'x'\nera = '2026-07-28'",
+        "[servers.a]\ncommand = 'x'\nsessions = true",
+        "[servers.a]\ncommand = 'x'\nshared = true",
+        "[servers.a]\ncommand = 'x'\npass_env = 'A'",
+        "[servers.a]\ncommand = 'x'\npass_env = ['AWS_*']",
+        "[servers.a]\nurl = 'http://a'\npass_env = ['A']",
+        "[servers.a]\ncommand = 'x'\ntools = ['*']",
+        "[servers.a]\ncommand = 'x'\ntools.allow = '*'",
+        "[servers.a]\ncommand = 'x'\ntools.deny = ['']",
+        "[servers.a]\ncommand = 'x'\ntools.dney = ['x']",
+        "[servers.a]\ncommand = 'x'\ntools.rename = { a = 'a b' }",
+        "[servers.a]\ncommand = 'x'\ntools.rename = { a = '' }",
+        "[servers.a]\ncommand = 'x'\ntools.describe = { a = 1 }",
+        "[servers.a]\ncommand = 'x'\nresources.rename = { a = 'b' }",
     ];
     let file = Path::new("polyport.toml");
     for (text, is_good) in good
@@ -101,6 +123,45 @@ fn reader_and_schema_agree() {
     let root = Node::parse(&long, polyport_config::Format::Toml).unwrap();
     assert!(!validator.is_valid(&plain(&root)));
     assert!(!Own::of(file, &long).unwrap().faults.is_empty());
+}
+
+/// What no schema says, and where a fault is.
+#[test]
+fn faults_name_the_line_the_key_and_what_it_could_be() {
+    let file = Path::new("polyport.toml");
+    for (text, want, hint) in [
+        (
+            "[servers.a]\ncommand = 'x'\ntools.deny = [\n  'ok*',\n  'a[',\n]",
+            "polyport.toml:5: servers.a.tools.deny[1]: is no pattern: unclosed character class; missing ']'",
+            None,
+        ),
+        (
+            "[servers.a]\ncommand = 'x'\n[servers.a.tools.rename]\na = 'c'\nb = 'c'",
+            "polyport.toml:5: servers.a.tools.rename.b: is the new name of a, too",
+            None,
+        ),
+        (
+            "[servers.a]\ncommand = 'x'\ntimout = 3",
+            "polyport.toml:3: servers.a.timout: is not known",
+            Some("did you mean timeout?"),
+        ),
+        (
+            "[servers.a]\ncommand = 'x'\n[servers.a.tools]\ndisallow = ['x']",
+            "polyport.toml:4: servers.a.tools.disallow: is not known",
+            Some("known are allow, deny, rename, describe"),
+        ),
+        (
+            "[servers.a]\ncommand = 'x'\nera = 'modren'",
+            "polyport.toml:3: servers.a.era: is \"modren\", which it cannot be",
+            Some("it is one of both, modern, legacy"),
+        ),
+    ] {
+        let own = Own::of(file, text).unwrap();
+        let said: Vec<String> = own.faults.iter().map(ToString::to_string).collect();
+        assert_eq!(said, [want]);
+        assert_eq!(own.faults[0].hint.as_deref(), hint, "{text}");
+        assert!(own.get("a").is_err(), "{text}");
+    }
 }
 
 /// JSON with the same keys is taken, too.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use polyport_config::{Entry, Found, Places, Remote, Start, Way, Word};
+use polyport_config::{Entry, Found, Places, Remote, Settings, Start, Way, Word};
 
 use crate::configured::{self, Config};
 use crate::failure::Failure;
@@ -250,6 +250,7 @@ fn entry(name: &str, way: Way<String>) -> Entry<String> {
         enabled: true,
         bare: false,
         way,
+        settings: Settings::default(),
         doubts: Vec::new(),
     }
 }
