@@ -6,6 +6,7 @@ use polyport_wire::{Raw, splice, write};
 
 use crate::addresses;
 use crate::names::{self, Prefix};
+use crate::seen::Seen;
 
 /// One of the four lists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,6 +24,14 @@ impl Kind {
             Self::Tools | Self::Prompts => "name",
             Self::Resources => "uri",
             Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// Is something of this name, or at this address, to be seen?
+    fn is_seen(self, seen: &Seen, name: &str) -> bool {
+        match self {
+            Self::Tools | Self::Prompts | Self::Templates => seen.shows(name),
+            Self::Resources => seen.shows_address(name),
         }
     }
 
@@ -58,19 +67,32 @@ pub(crate) struct Route {
 }
 
 impl Merged {
-    /// Puts lists together, one of each server. What has no name is left out.
-    pub(crate) fn of(kind: Kind, prefix: Prefix, servers: &[&str], lists: &[&[Raw]]) -> Self {
+    /// Puts lists together, one of each server. What has no name, and what is not to be seen, is left out.
+    pub(crate) fn of(
+        kind: Kind,
+        prefix: Prefix,
+        servers: &[&str],
+        lists: &[&[Raw]],
+        seen: &[&Seen],
+    ) -> Self {
         let mut things = Vec::new();
         let mut texts = Vec::new();
-        for (server, list) in lists.iter().enumerate() {
+        for (server, (list, seen)) in lists.iter().zip(seen).enumerate() {
             for entry in *list {
-                if let Some(name) = addresses::text_of(entry.as_str(), kind.key()) {
+                let name = addresses::text_of(entry.as_str(), kind.key());
+                if let Some(name) = name.filter(|name| kind.is_seen(seen, name)) {
+                    texts.push(
+                        seen.described(&name, entry)
+                            .unwrap_or_else(|| entry.clone()),
+                    );
                     things.push((server, name));
-                    texts.push(entry);
                 }
             }
         }
-        let borrowed: Vec<_> = things.iter().map(|(s, name)| (*s, &**name)).collect();
+        let offered = things
+            .iter()
+            .map(|(server, name)| (*server, seen[*server].offered(name)));
+        let borrowed: Vec<_> = offered.collect();
         let shown = match kind {
             Kind::Tools | Kind::Prompts => names::shown(prefix, servers, &borrowed),
             Kind::Resources | Kind::Templates => shown_uris(servers, &borrowed),
@@ -85,14 +107,14 @@ impl Merged {
             };
             let route = Route { server, name };
             let paged = pages
-                .then(|| merged.paged(servers, server, entry))
+                .then(|| merged.paged(servers, server, &entry))
                 .flatten();
-            let entry = paged.as_ref().unwrap_or(entry);
+            let entry = paged.unwrap_or(entry);
             let entry = if shown == route.name {
-                entry.clone()
+                entry
             } else {
                 merged.renamed.insert(route.clone(), shown.clone());
-                renamed(kind, entry, &shown)
+                renamed(kind, &entry, &shown)
             };
             merged.entries.push(entry);
             merged.routes.insert(shown, route);
@@ -202,6 +224,18 @@ mod tests {
         texts.iter().map(|text| Raw::from_static(text)).collect()
     }
 
+    fn both(kind: Kind, one: &[Raw], two: &[Raw]) -> Merged {
+        let all = Seen::all();
+        let servers = ["a", "b"];
+        Merged::of(
+            kind,
+            Prefix::WhenNeeded,
+            &servers,
+            &[one, two],
+            &[&all, &all],
+        )
+    }
+
     // req: S-GATE-BYTES
     #[test]
     fn entries_pass_as_they_came_but_for_their_names() {
@@ -210,7 +244,7 @@ mod tests {
             r#"{"name":"only"}"#,
         ]);
         let two = raws(&[r#"{"title":"é","name":"say"}"#, r#"{"no":"name"}"#]);
-        let merged = Merged::of(Kind::Tools, Prefix::WhenNeeded, &["a", "b"], &[&one, &two]);
+        let merged = both(Kind::Tools, &one, &two);
         let texts: Vec<_> = merged.entries.iter().map(Raw::as_str).collect();
         assert_eq!(
             texts,
@@ -230,12 +264,7 @@ mod tests {
     fn addresses_stay_unless_two_have_the_same() {
         let one = raws(&[r#"{"uri":"f:a","name":"x"}"#, r#"{"uri":"f:b","name":"x"}"#]);
         let two = raws(&[r#"{"uri":"f:a","name":"x"}"#]);
-        let merged = Merged::of(
-            Kind::Resources,
-            Prefix::WhenNeeded,
-            &["a", "b"],
-            &[&one, &two],
-        );
+        let merged = both(Kind::Resources, &one, &two);
         let mut shown: Vec<_> = merged.routes().map(|(shown, _)| shown).collect();
         shown.sort_unstable();
         assert_eq!(shown, ["a+f:a", "b+f:a", "f:b"]);
@@ -244,12 +273,7 @@ mod tests {
             r#"{"uri":"f:a","name":"x"}"#,
             r#"{"uri":"a+f:a","name":"x"}"#,
         ]);
-        let merged = Merged::of(
-            Kind::Resources,
-            Prefix::WhenNeeded,
-            &["a", "b"],
-            &[&one, &two],
-        );
+        let merged = both(Kind::Resources, &one, &two);
         let of = |shown: &str| {
             merged
                 .route(shown)

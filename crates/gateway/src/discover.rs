@@ -1,7 +1,9 @@
 //! What a gateway says of itself: what its servers offer together, and how each of them is to be used.
 
 use polyport::{Context, Outcome, Raw};
-use polyport_model::{ListCapability, Object, ResourcesCapability, ServerCapabilities};
+use polyport_model::{
+    EXTENSION_TASKS, ListCapability, Object, ResourcesCapability, ServerCapabilities,
+};
 use serde_json::json;
 
 use crate::peer::Peer;
@@ -12,13 +14,18 @@ pub(crate) async fn discover(peer: &Peer, context: &Context) -> Outcome {
     let mut all = ServerCapabilities::default();
     let mut instructions = Vec::new();
     // Whoever comes later may have any of them.
-    let is_open = relays.iter().any(Option::is_none);
-    for (relay, name) in relays.iter().zip(peer.names()) {
+    let shared = peer.shared();
+    let is_open = shared.may_change || relays.iter().any(Option::is_none);
+    for (server, (relay, name)) in relays.iter().zip(peer.names()).enumerate() {
         let Some(relay) = relay else {
             continue;
         };
         let opened = relay.client().opened();
-        add(&mut all, &relay.offers(context));
+        let mut offers = relay.offers(context);
+        if shared.common[server].is_some() {
+            for_all(&mut offers);
+        }
+        add(&mut all, &offers);
         if let Some(text) = &opened.instructions {
             instructions.push(format!("# {name}\n{text}"));
         }
@@ -47,6 +54,17 @@ pub(crate) async fn discover(peer: &Peer, context: &Context) -> Outcome {
         result["instructions"] = json!(instructions.join("\n\n"));
     }
     Outcome::Complete(Raw::trusted(result.to_string()))
+}
+
+/// What a server offers at a connection that all clients share.
+fn for_all(offers: &mut ServerCapabilities) {
+    offers.tasks = None;
+    if let Some(extensions) = &mut offers.extensions {
+        extensions.remove(EXTENSION_TASKS);
+    }
+    if let Some(resources) = &mut offers.resources {
+        resources.subscribe = None;
+    }
 }
 
 /// What one server offers beside the others.

@@ -10,7 +10,7 @@ use polyport_rt::listen::{honoured, wished};
 use polyport_wire::{Limits, Params, splice, write};
 
 use crate::catalogue::Kind;
-use crate::names::{self, Prefix};
+use crate::names::Prefix;
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::upstream::{Shared, Upstream};
@@ -18,47 +18,66 @@ use crate::{addresses, discover, lists, tasks};
 
 /// Many servers as one. One alone is passed through as it is, with its own names and in its own words.
 pub struct Gateway {
-    shared: Arc<Shared>,
-    peers: Peers,
+    peers: Arc<Peers>,
+}
+
+/// Changes the servers of a gateway while it runs. Cheap to clone.
+#[derive(Clone)]
+pub struct GatewayHandle {
+    peers: Arc<Peers>,
+}
+
+impl GatewayHandle {
+    /// Puts these servers in the place of those that there are. An [`Upstream`] that was there before, or a clone of it, keeps the
+    /// connections that clients have to it; what else it says, of names and what is seen, holds at once. One that is gone ends when the
+    /// calls that run there have ended. All clients hear that their lists have changed.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn replace(&self, upstreams: impl IntoIterator<Item = Upstream>) {
+        self.peers.replace(upstreams);
+    }
+}
+
+impl fmt::Debug for GatewayHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = self.peers.shared();
+        let names = shared.names();
+        f.debug_tuple("GatewayHandle").field(&names).finish()
+    }
 }
 
 impl Gateway {
     /// A gateway to these servers. Two of one name get different ones: the second `name-2`, and so on.
     pub fn new(upstreams: impl IntoIterator<Item = Upstream>) -> Self {
-        let mut named: Vec<Upstream> = upstreams.into_iter().collect();
-        let names = names::distinct(named.iter().map(|upstream| upstream.name.clone()));
-        for (upstream, name) in named.iter_mut().zip(names) {
-            upstream.name = name;
-        }
-        Self {
-            shared: Arc::new(Shared {
-                upstreams: named,
-                prefix: Prefix::default(),
-            }),
-            peers: Peers::default(),
-        }
+        let peers = Arc::new(Peers::new(upstreams));
+        Self { peers }
     }
 
     /// When the name of a server is put before its tools and prompts. Default: [`Prefix::WhenNeeded`].
     #[must_use]
-    pub fn prefix(mut self, prefix: Prefix) -> Self {
-        self.shared = Arc::new(Shared {
-            upstreams: self.shared.upstreams.clone(),
-            prefix,
-        });
+    pub fn prefix(self, prefix: Prefix) -> Self {
+        self.peers.set(|shared| Shared { prefix, ..shared });
         self
     }
 
-    fn peer(&self, envelope: &Envelope) -> Arc<Peer> {
-        self.peers.of(&self.shared, envelope)
+    /// What changes its servers while it runs. Even one server alone is then no longer passed through as it is, and clients are told that
+    /// every list may change.
+    pub fn handle(&self) -> GatewayHandle {
+        self.peers.set(|shared| Shared {
+            may_change: true,
+            ..shared
+        });
+        GatewayHandle {
+            peers: self.peers.clone(),
+        }
     }
 }
 
 impl Handler for Gateway {
     async fn call(&self, call: Call) -> Outcome {
-        let peer = self.peer(call.context.envelope());
-        let _busy = peer.busy();
-        if self.shared.upstreams.len() == 1 {
+        let peer = self.peers.busy(call.context.envelope());
+        if peer.shared().is_transparent() {
             return match peer.relay(0).await {
                 Ok(relay) => relay.call(call).await,
                 Err(error) => Outcome::Failed(error),
@@ -88,7 +107,7 @@ impl Handler for Gateway {
         let Some(session) = &notice.session else {
             return;
         };
-        let peer = self.peer(&Envelope::remembered(session.clone(), None));
+        let peer = self.peers.of(&Envelope::remembered(session.clone(), None));
         for relay in peer.connected() {
             relay.notice(notice.clone());
         }
@@ -99,7 +118,7 @@ impl Handler for Gateway {
     }
 
     fn bus_of(&self, envelope: &Envelope) -> Option<Bus> {
-        Some(self.peer(envelope).bus().clone())
+        Some(self.peers.of(envelope).bus().clone())
     }
 
     async fn start(&self) -> Result<(), StartError> {
@@ -148,17 +167,21 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
         {
             return Outcome::Failed(error);
         }
+        let subscribes = call.method == "resources/subscribe";
+        if subscribes && peer.shared().common[route.server].is_some() {
+            return Outcome::Failed(RpcError::method_not_found(call.method));
+        }
         let outcome = peer.pass(route.server, call).await;
         if matches!(outcome, Outcome::Complete(_)) {
             peer.note_place(&uri, route.server, &route.name);
         }
-        return outcome;
+        return alike(peer, route.server, &uri, outcome);
     }
     // No list names it, as it is with resources that come of nothing but a call: the first server that knows it has it.
     let mut missing = RpcError::resource_not_found(&uri);
     let mut is_told = false;
     let subscribes = call.method == "resources/subscribe";
-    for server in peer.offering_resources(subscribes).await {
+    for server in peer.offering(&uri, subscribes).await {
         let again = Call {
             method: call.method,
             params: call.params.clone(),
@@ -181,7 +204,25 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
             }
         }
     }
+    if peer.shared().hides_resources() && missing.code == Code::ResourceMissing {
+        missing = RpcError::resource_not_found(&uri);
+    }
     Outcome::Failed(missing)
+}
+
+/// Where some resources of a server are not to be seen, one that is not there is told in the words for those.
+fn alike(peer: &Peer, server: usize, uri: &str, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed(error)
+            if error.code == Code::ResourceMissing
+                && !peer.shared().upstreams[server]
+                    .seen(Kind::Resources)
+                    .shows_all() =>
+        {
+            Outcome::Failed(RpcError::resource_not_found(uri))
+        }
+        other => other,
+    }
 }
 
 /// What a client may want to hear of: all lists, which may change when a server comes or goes, and the resources that servers tell of.
@@ -283,7 +324,7 @@ fn exchange(call: &mut Call, member: &str, value: &[u8]) -> Result<(), RpcError>
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway")
-            .field("upstreams", &self.shared.names())
+            .field("upstreams", &self.peers.shared().names())
             .finish_non_exhaustive()
     }
 }

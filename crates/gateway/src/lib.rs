@@ -24,7 +24,9 @@
 //! - [`Gateway`]: which request goes where.
 //! - `peer`: what one client has of the servers: a connection to each, and the lists.
 //! - [`names`]: under which names clients see what the servers offer.
+//! - [`Seen`]: what of them clients see at all.
 //! - `catalogue`: the lists of all servers as one.
+//! - `common`: connections that all clients share.
 //! - `fetched`: a list as it was when it was fetched.
 //! - `addresses`: names and addresses exchanged in the text of what passes.
 //! - `owners`: whose the tasks of a client are, as far as it was seen.
@@ -32,6 +34,7 @@
 
 mod addresses;
 mod catalogue;
+mod common;
 mod discover;
 mod fetched;
 mod gateway;
@@ -40,9 +43,11 @@ pub mod names;
 mod owners;
 mod peer;
 mod peers;
+mod seen;
 mod tasks;
 mod upstream;
 
-pub use gateway::Gateway;
+pub use gateway::{Gateway, GatewayHandle};
 pub use names::Prefix;
+pub use seen::{PatternError, Seen};
 pub use upstream::Upstream;

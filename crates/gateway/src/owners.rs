@@ -20,6 +20,15 @@ impl Tasks {
         found.map(|(_, server)| *server)
     }
 
+    /// The same where the servers stand in other places; what is of none any more is forgotten.
+    pub(crate) fn moved(&self, to: impl Fn(usize) -> Option<usize>) -> Self {
+        let known = self.known();
+        let moved = known
+            .iter()
+            .filter_map(|(id, server)| Some((id.clone(), to(*server)?)));
+        Self(Mutex::new(moved.collect()))
+    }
+
     pub(crate) fn note(&self, id: String, server: usize) {
         let mut known = self.known();
         known.retain(|(known, _)| *known != id);

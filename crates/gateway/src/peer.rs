@@ -1,24 +1,28 @@
 //! What one client has of the servers behind the gateway: a connection to each, their lists as one, and what it hears of them.
 
+mod current;
+mod resources;
 mod watching;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use polyport::client::{Link, LinkError, Relay, Shown};
-use polyport::uri_template::UriTemplate;
 use polyport::{Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError};
 use polyport_model::EXTENSION_TASKS;
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::addresses;
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
 use crate::owners::Tasks;
 use crate::upstream::Shared;
-use crate::{addresses, names};
+use current::Before;
+pub(crate) use current::Current;
 use watching::{Watch, watch};
 
 /// How long a client that comes waits for the servers. Those that need longer are told of when they are there.
@@ -35,6 +39,8 @@ const NOT_IN_TIME: &str = "it did not come in time";
 
 pub(crate) struct Peer {
     shared: Arc<Shared>,
+    current: Arc<Current>,
+    client: ClientFacts,
     bus: Bus,
     links: Arc<[Link]>,
     /// The lists, by their kinds.
@@ -44,6 +50,8 @@ pub(crate) struct Peer {
     places: Mutex<HashMap<String, Route>>,
     /// Calls that run.
     calls: AtomicUsize,
+    /// Told when none runs any more.
+    quiet: Notify,
     /// Lists of servers that did not come in time, and when.
     late: Mutex<HashMap<(usize, usize), Instant>>,
     begun: Instant,
@@ -54,40 +62,69 @@ pub(crate) struct Peer {
 impl Peer {
     /// Connects a client with all servers.
     pub(crate) fn begin(shared: &Arc<Shared>, bus: Bus, client: &ClientFacts) -> Arc<Self> {
-        let peer = Arc::new_cyclic(|peer: &Weak<Self>| {
-            let link = |(server, upstream): (usize, &crate::Upstream)| {
+        let current = Arc::new(Current::default());
+        bus.set_watcher(Arc::new(Watch(current.clone())));
+        Self::made(shared, current, bus, client, None)
+    }
+
+    fn made(
+        shared: &Arc<Shared>,
+        current: Arc<Current>,
+        bus: Bus,
+        client: &ClientFacts,
+        before: Option<Before>,
+    ) -> Arc<Self> {
+        // A server that comes later than its client is told of.
+        let is_first = before.is_none();
+        let of_before = |id: u64| before.as_ref().and_then(|before| before.link(id));
+        let mut links = Vec::new();
+        let mut is_known = Vec::new();
+        for (upstream, common) in shared.upstreams.iter().zip(&shared.common) {
+            let known = common.as_ref().map(|common| common.link().clone());
+            let known = known.or_else(|| of_before(upstream.id));
+            is_known.push(is_first || known.is_some());
+            links.push(known.unwrap_or_else(|| {
                 let connect = upstream.connect.clone().on_behalf_of(client.clone());
-                let peer = peer.clone();
-                let shown: Shown = Arc::new(move |uri| {
-                    let shown = peer.upgrade().and_then(|peer| peer.shown(server, uri));
-                    shown.unwrap_or_else(|| uri.to_owned())
-                });
-                // One alone is seen as it is.
-                let shown = Some(shown).filter(|_| shared.upstreams.len() > 1);
-                Link::on_bus(connect, bus.clone(), shown)
-            };
-            Self {
-                shared: shared.clone(),
-                links: shared.upstreams.iter().enumerate().map(link).collect(),
-                bus,
-                kept: Default::default(),
-                tasks: Tasks::default(),
-                places: Mutex::default(),
-                calls: AtomicUsize::new(0),
-                late: Mutex::default(),
-                begun: Instant::now(),
-                used: Mutex::new(Instant::now()),
-                watching: Mutex::default(),
-            }
+                Link::on_bus(
+                    connect,
+                    bus.clone(),
+                    Some(shown(current.clone(), upstream.id)),
+                )
+            }));
+        }
+        let (places, tasks) = match before {
+            Some(before) => (before.places, before.tasks),
+            None => Default::default(),
+        };
+        let peer = Arc::new(Self {
+            shared: shared.clone(),
+            current,
+            client: client.clone(),
+            links: links.into(),
+            bus,
+            kept: Default::default(),
+            tasks,
+            places: Mutex::new(places),
+            calls: AtomicUsize::new(0),
+            quiet: Notify::new(),
+            late: Mutex::default(),
+            begun: Instant::now(),
+            used: Mutex::new(Instant::now()),
+            watching: Mutex::default(),
         });
-        peer.bus.set_watcher(Arc::new(Watch(Arc::downgrade(&peer))));
-        let watching = (0..peer.links.len()).map(|server| {
-            let watching = watch(Arc::downgrade(&peer), server, peer.links[server].clone());
+        peer.current.set(&peer);
+        let watching = is_known.into_iter().enumerate().map(|(server, is_known)| {
+            let link = peer.links[server].clone();
+            let watching = watch(Arc::downgrade(&peer), server, link, is_known);
             tokio::spawn(watching).abort_handle()
         });
         let watching = watching.collect();
         *peer.watching.lock().unwrap_or_else(PoisonError::into_inner) = watching;
         peer
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     pub(crate) fn bus(&self) -> &Bus {
@@ -146,9 +183,11 @@ impl Peer {
             .or_insert_with(Instant::now);
     }
 
-    /// The connections that there are now.
+    /// The connections of the client's own that there are now.
     pub(crate) fn connected(&self) -> Vec<Arc<Relay>> {
-        self.links.iter().filter_map(Link::current).collect()
+        let own = self.links.iter().zip(&self.shared.common);
+        own.filter_map(|(link, common)| link.current().filter(|_| common.is_none()))
+            .collect()
     }
 
     /// The connections to all servers, as far as they come about soon.
@@ -239,7 +278,13 @@ impl Peer {
         }
         missing.sort_unstable();
         let lists: Vec<&[Raw]> = parts.iter().map(|part| &*part.entries).collect();
-        let merged = Merged::of(kind, self.shared.prefix, &self.names(), &lists);
+        let seen: Vec<_> = self
+            .shared
+            .upstreams
+            .iter()
+            .map(|it| it.seen(kind))
+            .collect();
+        let merged = Merged::of(kind, self.shared.prefix, &self.names(), &lists, &seen);
         Fetched {
             merged,
             missing: missing.into_iter().map(|(_, name)| name).collect(),
@@ -256,45 +301,6 @@ impl Peer {
             return Some(route.clone());
         }
         self.list(kind).await.merged.route(shown).cloned()
-    }
-
-    /// Whose resource this is, by the lists, by the templates, or by the name of a server before it.
-    pub(crate) async fn place(&self, uri: &str) -> Option<Route> {
-        if let Some(route) = self.route(Kind::Resources, uri).await {
-            return Some(route);
-        }
-        let names = self.names();
-        let prefixed = names::unprefixed(&names, uri).map(|(server, uri)| Route {
-            server,
-            name: uri.into_owned(),
-        });
-        // It may also be an address of somebody's own that looks so.
-        if let Some(route) = prefixed.clone()
-            && self.shown(route.server, &route.name).as_deref() == Some(uri)
-        {
-            return Some(route);
-        }
-        let tools = self.kept[Kind::Tools as usize].now();
-        if let Some(route) = tools.and_then(|fetched| fetched.merged.page(uri)) {
-            return Some(route);
-        }
-        let templates = self.list(Kind::Templates).await;
-        let mut fitting: Vec<_> = templates
-            .merged
-            .routes()
-            .filter(|(_, route)| {
-                let template = UriTemplate::parse(&route.name).ok();
-                template.is_some_and(|template| template.matches(uri).is_some())
-            })
-            .map(|(_, route)| route)
-            .collect();
-        // The most exact one; of two such, that of the first server.
-        fitting.sort_by_key(|route| (std::cmp::Reverse(route.name.len()), route.server));
-        let fitting = fitting.first().map(|route| Route {
-            server: route.server,
-            name: uri.to_owned(),
-        });
-        fitting.or(prefixed)
     }
 
     /// Asks a server, and says its resources as they are seen here.
@@ -319,16 +325,6 @@ impl Peer {
         }
     }
 
-    /// Notes whose a resource is that somebody may subscribe to.
-    pub(crate) fn note_place(&self, uri: &str, server: usize, name: &str) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= MAX_PLACES {
-            places.clear();
-        }
-        let name = name.to_owned();
-        places.insert(uri.to_owned(), Route { server, name });
-    }
-
     /// A call of the client runs until this is dropped.
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {
         self.calls.fetch_add(1, Ordering::AcqRel);
@@ -349,92 +345,22 @@ impl Peer {
             offers.tasks.is_some()
                 || extensions.is_some_and(|extensions| extensions.contains(EXTENSION_TASKS))
         };
+        // Tasks at a connection that all clients share may be others'.
         relays
             .filter_map(|(server, relay)| has_tasks(relay?).then_some(server))
+            .filter(|server| self.shared.common[*server].is_none())
             .collect()
-    }
-
-    /// The address under which a resource of a server is seen; none: its own.
-    fn shown(&self, server: usize, uri: &str) -> Option<String> {
-        let listed = self.kept[Kind::Resources as usize].now();
-        if let Some(fetched) = &listed {
-            if let Some(shown) = fetched.merged.renamed(server, uri) {
-                return Some(shown.to_owned());
-            }
-            if fetched
-                .merged
-                .route(uri)
-                .is_some_and(|route| route.server == server)
-            {
-                return None;
-            }
-        }
-        // One of a template that two servers have.
-        let templates = self.kept[Kind::Templates as usize].now()?;
-        let is_of = |template: &str| {
-            let template = UriTemplate::parse(template).ok();
-            template.is_some_and(|template| template.matches(uri).is_some())
-        };
-        let mut shared = templates.merged.all_renamed(server);
-        shared
-            .any(is_of)
-            .then(|| names::prefixed_uri(self.names()[server], uri))
-    }
-
-    /// Servers that have resources.
-    pub(crate) async fn offering_resources(&self, subscribes: bool) -> Vec<usize> {
-        let relays = self.ready().await.into_iter().enumerate();
-        relays
-            .filter_map(|(server, relay)| {
-                let relay = relay?;
-                let offers = &relay.client().opened().capabilities;
-                let offered = offers.resources.is_some()
-                    && (!subscribes || offers.has_resource_subscriptions());
-                offered.then_some(server)
-            })
-            .collect()
-    }
-
-    /// Has a server tell of changes of a resource. False: none does.
-    pub(crate) async fn subscribe(&self, uri: &str) -> bool {
-        let Some(route) = self.place(uri).await else {
-            return false;
-        };
-        match self.relay(route.server).await {
-            Ok(relay) => {
-                let taken = relay.subscribe(&route.name).await.is_ok();
-                if taken {
-                    self.note_place(uri, route.server, &route.name);
-                }
-                taken
-            }
-            Err(_) => false,
-        }
-    }
-
-    /// What is known of whose resource this is.
-    fn known_place(&self, uri: &str) -> Option<Route> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(route) = places.get(uri) {
-            return Some(route.clone());
-        }
-        drop(places);
-        let fetched = self.kept[Kind::Resources as usize].now();
-        let route = fetched.and_then(|fetched| fetched.merged.route(uri).cloned());
-        route.or_else(|| {
-            let (server, name) = names::unprefixed(&self.names(), uri)?;
-            let name = name.into_owned();
-            Some(Route { server, name })
-        })
     }
 
     /// Ends all connections of this client, in bounded time.
     pub(crate) async fn close(&self) {
         self.leave();
         let mut closing = JoinSet::new();
-        for link in &*self.links {
-            let link = link.clone();
-            closing.spawn(async move { link.close().await });
+        for (link, common) in self.links.iter().zip(&self.shared.common) {
+            if common.is_none() {
+                let link = link.clone();
+                closing.spawn(async move { link.close().await });
+            }
         }
         closing.join_all().await;
     }
@@ -447,12 +373,22 @@ impl Peer {
     }
 }
 
-/// A call of a client that runs.
+/// What a client has, while a call of it runs.
 pub(crate) struct Busy(Arc<Peer>);
+
+impl std::ops::Deref for Busy {
+    type Target = Peer;
+
+    fn deref(&self) -> &Peer {
+        &self.0
+    }
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+        if self.0.calls.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.quiet.notify_waiters();
+        }
         self.0.touch();
     }
 }
@@ -461,6 +397,17 @@ impl Drop for Peer {
     fn drop(&mut self) {
         self.leave();
     }
+}
+
+/// How a client sees the addresses of a server's resources.
+fn shown(current: Arc<Current>, id: u64) -> Shown {
+    Arc::new(move |uri| {
+        let shown = current.peer().and_then(|peer| {
+            let server = peer.shared.position(id)?;
+            peer.shown(server, uri)
+        });
+        shown.unwrap_or_else(|| uri.to_owned())
+    })
 }
 
 fn down(name: &str, error: &LinkError) -> RpcError {

@@ -1,15 +1,17 @@
 //! The clients of a gateway: legacy ones by their session, modern ones by who they are and what they say of themselves.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use polyport::{Bus, Envelope, Principal};
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
-use crate::peer::Peer;
-use crate::upstream::Shared;
+use crate::common::All;
+use crate::peer::{Busy, Peer};
+use crate::upstream::{Shared, Upstream};
 
 /// Modern clients whose connections are kept at once; the one that did nothing for the longest time makes room.
 const MAX_CLIENTS: usize = 1_000;
@@ -20,16 +22,16 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How long the end of all connections may take at the end.
 const CLOSING: Duration = Duration::from_secs(10);
 
-#[derive(Default)]
 pub(crate) struct Peers {
     bus: Bus,
+    shared: RwLock<Arc<Shared>>,
     inner: Arc<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
     clients: Mutex<HashMap<Key, Arc<Peer>>>,
-    sessions: Mutex<Vec<Weak<Peer>>>,
+    sessions: Mutex<Vec<Weak<OfSession>>>,
     /// Connections that are being ended.
     closing: Mutex<JoinSet<()>>,
 }
@@ -43,31 +45,111 @@ struct Key {
 }
 
 /// What a session keeps.
-struct OfSession(Arc<Peer>);
+struct OfSession(Mutex<Arc<Peer>>);
+
+impl OfSession {
+    fn peer(&self) -> MutexGuard<'_, Arc<Peer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Peers {
+    pub(crate) fn new(upstreams: impl IntoIterator<Item = Upstream>) -> Self {
+        let inner = Arc::<Inner>::default();
+        let shared = Shared::of(upstreams, &all(&inner), None);
+        Self {
+            bus: Bus::default(),
+            shared: RwLock::new(Arc::new(shared)),
+            inner,
+        }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        let shared = self.shared.read();
+        shared.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Before any client has come.
+    pub(crate) fn set(&self, change: impl FnOnce(Shared) -> Shared) {
+        let all = all(&self.inner);
+        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        let same = Shared::of(shared.upstreams.clone(), &all, Some(&shared));
+        *shared = Arc::new(change(same));
+    }
+
+    /// Puts other servers in the place of those that there are. Clients of those that stay keep their connections; calls that run end as
+    /// they would have.
+    pub(crate) fn replace(&self, upstreams: impl IntoIterator<Item = Upstream>) {
+        let (old, new) = {
+            let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+            let new = Arc::new(Shared::of(upstreams, &all(&self.inner), Some(&shared)));
+            (std::mem::replace(&mut *shared, new.clone()), new)
+        };
+        let mut gone = Vec::new();
+        let mut succeed = |peer: &mut Arc<Peer>| {
+            let next = peer.succeeded(&new);
+            gone.push(std::mem::replace(peer, next));
+        };
+        // Whoever comes now finds the new ones.
+        for peer in self.inner.clients().values_mut() {
+            succeed(peer);
+        }
+        let sessions = self.inner.sessions();
+        for session in sessions.iter().filter_map(Weak::upgrade) {
+            succeed(&mut session.peer());
+        }
+        drop(sessions);
+        let mut closing = self.inner.closing();
+        while closing.try_join_next().is_some() {}
+        closing.spawn(async move {
+            let mut retiring = JoinSet::new();
+            for peer in gone {
+                let new = new.clone();
+                retiring.spawn(async move { peer.retire(&new).await });
+            }
+            retiring.join_all().await;
+            for (upstream, common) in old.upstreams.iter().zip(&old.common) {
+                if let (Some(common), None) = (common, new.position(upstream.id)) {
+                    common.link().close().await;
+                }
+            }
+        });
+    }
+
+    /// What this client has of the servers, while a call of it runs.
+    pub(crate) fn busy(&self, envelope: &Envelope) -> Busy {
+        self.find(envelope, Peer::busy)
+    }
+
+    /// What this client has of the servers; made when it comes.
+    pub(crate) fn of(&self, envelope: &Envelope) -> Arc<Peer> {
+        self.find(envelope, Arc::clone)
+    }
+
     pub(crate) fn bus(&self) -> &Bus {
         &self.bus
     }
 
-    /// What this client has of the servers; made when it comes.
-    pub(crate) fn of(&self, shared: &Arc<Shared>, envelope: &Envelope) -> Arc<Peer> {
+    /// `take`: before other servers can come in the place of those that are found.
+    fn find<T>(&self, envelope: &Envelope, take: impl FnOnce(&Arc<Peer>) -> T) -> T {
         let client = envelope.client();
         if let Some(session) = envelope.session().filter(|session| !session.kept.is_over()) {
             let mut sessions = self.inner.sessions();
-            if let Some(kept) = session.kept.get::<OfSession>() {
-                return kept.0.clone();
+            if let Some(kept) = session.kept.get::<Arc<OfSession>>() {
+                return take(&kept.peer());
             }
-            let peer = Peer::begin(shared, self.bus.child(), client);
-            sessions.retain(|peer| peer.strong_count() > 0);
-            sessions.push(Arc::downgrade(&peer));
-            drop(sessions);
+            let peer = Peer::begin(&self.shared(), self.bus.child(), client);
+            let taken = take(&peer);
+            let of_session = Arc::new(OfSession(Mutex::new(peer)));
+            sessions.retain(|session| session.strong_count() > 0);
+            sessions.push(Arc::downgrade(&of_session));
             let inner = self.inner.clone();
-            let runtime = tokio::runtime::Handle::current();
-            session.kept.keep(OfSession(peer.clone()), move |kept| {
-                inner.end(&runtime, kept.0.clone());
+            let runtime = Handle::current();
+            session.kept.keep(of_session, move |kept| {
+                let peer = kept.peer().clone();
+                inner.end(&runtime, peer);
             });
-            return peer;
+            return taken;
         }
         let key = Key {
             principal: envelope.principal().cloned(),
@@ -77,7 +159,7 @@ impl Peers {
         let mut clients = self.inner.clients();
         if let Some(peer) = clients.get(&key) {
             peer.touch();
-            return peer.clone();
+            return take(peer);
         }
         if clients.len() >= MAX_CLIENTS {
             // Of those that do nothing the oldest; of a thousand that are all busy the oldest, too.
@@ -86,12 +168,13 @@ impl Peers {
                 .min_by_key(|(_, peer)| (!peer.is_idle(), peer.used()));
             let oldest = oldest.map(|(key, _)| key.clone());
             if let Some(peer) = oldest.and_then(|key| clients.remove(&key)) {
-                self.inner.end(&tokio::runtime::Handle::current(), peer);
+                self.inner.end(&Handle::current(), peer);
             }
         }
-        let peer = Peer::begin(shared, self.bus.child(), client);
-        clients.insert(key, peer.clone());
-        peer
+        let peer = Peer::begin(&self.shared(), self.bus.child(), client);
+        let taken = take(&peer);
+        clients.insert(key, peer);
+        taken
     }
 
     /// Ends the connections of clients that are gone, from now on.
@@ -104,7 +187,7 @@ impl Peers {
                 let Some(inner) = inner.upgrade() else {
                     return;
                 };
-                let runtime = tokio::runtime::Handle::current();
+                let runtime = Handle::current();
                 let gone: Vec<_> = {
                     let mut clients = inner.clients();
                     let is_gone =
@@ -120,24 +203,42 @@ impl Peers {
 
     /// Ends all connections, in bounded time.
     pub(crate) async fn close(&self) {
-        let runtime = tokio::runtime::Handle::current();
+        let runtime = Handle::current();
         let clients: Vec<_> = self.inner.clients().drain().collect();
         for (_, peer) in clients {
             self.inner.end(&runtime, peer);
         }
         let sessions = std::mem::take(&mut *self.inner.sessions());
-        for peer in sessions.iter().filter_map(Weak::upgrade) {
+        for session in sessions.iter().filter_map(Weak::upgrade) {
+            let peer = session.peer().clone();
             self.inner.end(&runtime, peer);
         }
-        let closing = std::mem::take(&mut *self.inner.closing());
+        let mut closing = std::mem::take(&mut *self.inner.closing());
+        for common in self.shared().common.iter().flatten().cloned() {
+            closing.spawn(async move { common.link().close().await });
+        }
         if timeout(CLOSING, closing.join_all()).await.is_err() {
             tracing::warn!("some servers behind the gateway did not end in time");
         }
     }
 }
 
+fn all(inner: &Arc<Inner>) -> Weak<dyn All> {
+    Arc::downgrade(inner) as Weak<Inner>
+}
+
+impl All for Inner {
+    fn each(&self, tell: &dyn Fn(&Bus)) {
+        self.clients().values().for_each(|peer| tell(peer.bus()));
+        let sessions: Vec<_> = self.sessions().iter().filter_map(Weak::upgrade).collect();
+        sessions
+            .iter()
+            .for_each(|session| tell(session.peer().bus()));
+    }
+}
+
 impl Inner {
-    fn end(&self, runtime: &tokio::runtime::Handle, peer: Arc<Peer>) {
+    fn end(&self, runtime: &Handle, peer: Arc<Peer>) {
         let mut closing = self.closing();
         while closing.try_join_next().is_some() {}
         closing.spawn_on(async move { peer.close().await }, runtime);
@@ -147,7 +248,7 @@ impl Inner {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sessions(&self) -> MutexGuard<'_, Vec<Weak<Peer>>> {
+    fn sessions(&self) -> MutexGuard<'_, Vec<Weak<OfSession>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,24 +1,86 @@
 //! A server behind the gateway, as it was named; and what all clients have in common.
 
+use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use polyport::client::Connect;
 
-use crate::names::Prefix;
+use crate::catalogue::Kind;
+use crate::common::{All, Common};
+use crate::names::{self, Prefix};
+use crate::seen::Seen;
 
 /// A server behind a gateway.
 #[derive(Clone, Debug)]
 pub struct Upstream {
+    /// The same for all clones, and for nothing else.
+    pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) connect: Connect,
+    pub(crate) is_common: bool,
+    tools: Seen,
+    prompts: Seen,
+    resources: Seen,
 }
 
 impl Upstream {
     /// A server under a name, and how it is reached. Each client of the gateway has a connection of its own, which is made when the client
     /// comes.
     pub fn new(name: impl Into<String>, connect: Connect) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             name: name.into(),
             connect,
+            is_common: false,
+            tools: Seen::all(),
+            prompts: Seen::all(),
+            resources: Seen::all(),
         }
+    }
+
+    /// Which of its tools clients see. Default: all.
+    #[must_use]
+    pub fn tools(mut self, seen: Seen) -> Self {
+        self.tools = seen;
+        self
+    }
+
+    /// Which of its prompts clients see. Default: all.
+    #[must_use]
+    pub fn prompts(mut self, seen: Seen) -> Self {
+        self.prompts = seen;
+        self
+    }
+
+    /// Which of its resources clients see, by their addresses: in lists, and when they are read. A template is listed if its own text is
+    /// seen. Default: all.
+    #[must_use]
+    pub fn resources(mut self, seen: Seen) -> Self {
+        self.resources = seen;
+        self
+    }
+
+    /// All clients share one connection. The server then speaks with the gateway and with no client: it can ask nobody anything, nobody
+    /// subscribes to its resources or lists its tasks, and nobody hears what it logs outside a call. Default: each client has its own.
+    #[must_use]
+    pub fn in_common(mut self) -> Self {
+        self.is_common = true;
+        self
+    }
+
+    pub(crate) fn seen(&self, kind: Kind) -> &Seen {
+        match kind {
+            Kind::Tools => &self.tools,
+            Kind::Prompts => &self.prompts,
+            Kind::Resources | Kind::Templates => &self.resources,
+        }
+    }
+
+    /// Is it what it would be without the gateway?
+    fn is_plain(&self) -> bool {
+        let all = [&self.tools, &self.prompts, &self.resources];
+        !self.is_common && all.iter().all(|seen| seen.is_all())
     }
 }
 
@@ -26,12 +88,55 @@ impl Upstream {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) upstreams: Vec<Upstream>,
+    /// The connections of those that have one for all clients.
+    pub(crate) common: Vec<Option<Common>>,
     pub(crate) prefix: Prefix,
+    /// Other servers may come.
+    pub(crate) may_change: bool,
 }
 
 impl Shared {
+    /// Of these servers. What there was before goes on where it is the same.
+    pub(crate) fn of(
+        upstreams: impl IntoIterator<Item = Upstream>,
+        all: &Weak<dyn All>,
+        before: Option<&Self>,
+    ) -> Self {
+        let mut named: Vec<Upstream> = upstreams.into_iter().collect();
+        let names = names::distinct(named.iter().map(|upstream| upstream.name.clone()));
+        for (upstream, name) in named.iter_mut().zip(names) {
+            upstream.name = name;
+        }
+        let common = |upstream: &Upstream| {
+            let kept = || before?.common.get(before?.position(upstream.id)?)?.clone();
+            let new = || Common::new(upstream, all.clone());
+            upstream.is_common.then(|| kept().unwrap_or_else(new))
+        };
+        Self {
+            common: named.iter().map(common).collect(),
+            upstreams: named,
+            prefix: before.map(|before| before.prefix).unwrap_or_default(),
+            may_change: before.is_some_and(|before| before.may_change),
+        }
+    }
+
     pub(crate) fn names(&self) -> Vec<&str> {
         let each = self.upstreams.iter();
         each.map(|upstream| &*upstream.name).collect()
+    }
+
+    pub(crate) fn position(&self, id: u64) -> Option<usize> {
+        self.upstreams.iter().position(|upstream| upstream.id == id)
+    }
+
+    /// Are some resources not to be seen?
+    pub(crate) fn hides_resources(&self) -> bool {
+        let mut all = self.upstreams.iter();
+        all.any(|upstream| !upstream.resources.shows_all())
+    }
+
+    /// Is it one server that passes as it is?
+    pub(crate) fn is_transparent(&self) -> bool {
+        !self.may_change && matches!(&self.upstreams[..], [only] if only.is_plain())
     }
 }

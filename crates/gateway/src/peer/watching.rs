@@ -1,16 +1,16 @@
 //! What a client hears of its servers while nobody asks: that one is there again, and which resources somebody wants to hear of.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use polyport::client::{Link, LinkError, Relay};
 use polyport::{Handler as _, Watcher};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Peer, READY};
+use super::{Current, Peer, READY};
 
 /// Connects a client with a server, and again when that has ended: what it was subscribed to it is subscribed to again.
-pub(super) async fn watch(peer: Weak<Peer>, server: usize, link: Link) {
-    let mut is_first = true;
+/// `is_first`: the client has not been told of it otherwise.
+pub(super) async fn watch(peer: Weak<Peer>, server: usize, link: Link, mut is_first: bool) {
     loop {
         let begun = Instant::now();
         match link.open().await {
@@ -51,11 +51,11 @@ impl Peer {
 }
 
 /// Tells a server what of its resources nobody wants to hear of any more.
-pub(super) struct Watch(pub(super) Weak<Peer>);
+pub(super) struct Watch(pub(super) Arc<Current>);
 
 impl Watcher for Watch {
     fn watch(&self, uri: &str, on: bool) {
-        let Some(peer) = self.0.upgrade() else {
+        let Some(peer) = self.0.peer() else {
             return;
         };
         match peer.known_place(uri) {

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod calls;
+mod changing;
 mod life;
 mod lists;
+mod rules;
 mod tasks;
 
 use std::collections::BTreeMap;

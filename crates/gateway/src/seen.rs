@@ -1,0 +1,304 @@
+//! What of one kind of a server clients see, and how it is called and described. What is not seen is as if it were not there, in lists
+//! and in calls.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use polyport::Raw;
+use polyport_wire::{splice, write};
+
+use crate::addresses;
+
+/// Which tools, prompts or resources of a server clients see, by the names or addresses that the server gives them.
+///
+/// In patterns `*` is any text, `?` any character, `[ab]` one of these and `{x,y}` either. Upper and lower case differ.
+///
+/// ```
+/// # use polyport_gateway::Seen;
+/// let tools = Seen::all()
+///     .allow(["read_*", "list_*"])?
+///     .deny(["*_secret"])?
+///     .rename("read_file", "cat")
+///     .describe("list_files", "What is in a folder.");
+/// # let _ = tools;
+/// # Ok::<(), polyport_gateway::PatternError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    allow: Option<GlobSet>,
+    deny: Option<GlobSet>,
+    rename: HashMap<String, String>,
+    describe: HashMap<String, String>,
+}
+
+/// A text is no pattern.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PatternError(String);
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl Seen {
+    /// All, as it is.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Only what fits one of these patterns; of none, nothing. Default: all.
+    ///
+    /// # Errors
+    /// One is no pattern.
+    pub fn allow<S: AsRef<str>>(
+        mut self,
+        patterns: impl IntoIterator<Item = S>,
+    ) -> Result<Self, PatternError> {
+        self.allow = Some(set(patterns)?);
+        Ok(self)
+    }
+
+    /// Nothing that fits one of these patterns, whatever is allowed. Default: none.
+    ///
+    /// # Errors
+    /// One is no pattern.
+    pub fn deny<S: AsRef<str>>(
+        mut self,
+        patterns: impl IntoIterator<Item = S>,
+    ) -> Result<Self, PatternError> {
+        let set = set(patterns)?;
+        self.deny = (!set.is_empty()).then_some(set);
+        Ok(self)
+    }
+
+    /// Shows a tool or prompt under another name. That of its server may still be put before it. Resources keep their addresses.
+    #[must_use]
+    pub fn rename(mut self, own: impl Into<String>, new: impl Into<String>) -> Self {
+        self.rename.insert(own.into(), new.into());
+        self
+    }
+
+    /// Shows a tool or prompt with another description.
+    #[must_use]
+    pub fn describe(mut self, own: impl Into<String>, text: impl Into<String>) -> Self {
+        self.describe.insert(own.into(), text.into());
+        self
+    }
+
+    /// Is everything seen as it is?
+    pub(crate) fn is_all(&self) -> bool {
+        self.shows_all() && self.rename.is_empty() && self.describe.is_empty()
+    }
+
+    /// Is everything seen?
+    pub(crate) fn shows_all(&self) -> bool {
+        self.allow.is_none() && self.deny.is_none()
+    }
+
+    /// Is something of this name seen?
+    pub(crate) fn shows(&self, name: &str) -> bool {
+        self.allow.as_ref().is_none_or(|set| set.is_match(name))
+            && self.deny.as_ref().is_none_or(|set| !set.is_match(name))
+    }
+
+    /// Is the resource at this address seen? A server may read an address in another way than it is written: each way must be.
+    pub(crate) fn shows_address(&self, uri: &str) -> bool {
+        if self.shows_all() {
+            return true;
+        }
+        let is_in = |set: &GlobSet, uri: &String| set.is_match(uri);
+        let ways = ways(uri);
+        let denied = self.deny.as_ref().is_some_and(|set| {
+            let bare = |uri: &String| uri.split(['?', '#']).next().unwrap_or_default().to_owned();
+            ways.iter()
+                .any(|uri| is_in(set, uri) || is_in(set, &bare(uri)))
+        });
+        let allowed = self.allow.as_ref();
+        !denied && allowed.is_none_or(|set| ways.iter().all(|uri| is_in(set, uri)))
+    }
+
+    /// The name under which something is offered.
+    pub(crate) fn offered<'a>(&'a self, own: &'a str) -> &'a str {
+        self.rename.get(own).map_or(own, String::as_str)
+    }
+
+    /// An entry of a list with another description, if it has one.
+    pub(crate) fn described(&self, own: &str, entry: &Raw) -> Option<Raw> {
+        let mut text = Vec::new();
+        write::string(&mut text, self.describe.get(own)?);
+        if let Some(out) = addresses::exchanged(entry.as_str(), "description", &text) {
+            return Some(Raw::trusted(out));
+        }
+        let open = entry.as_str().strip_prefix('{')?;
+        let mut is_empty = true;
+        splice::members(entry.as_str(), |_, _| is_empty = false);
+        let mut out = b"{\"description\":".to_vec();
+        out.extend_from_slice(&text);
+        if !is_empty {
+            out.push(b',');
+        }
+        out.extend_from_slice(open.as_bytes());
+        Some(Raw::trusted(out))
+    }
+}
+
+fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, PatternError> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let pattern = pattern.as_ref();
+        let glob = Glob::new(pattern);
+        set.add(glob.map_err(|error| PatternError(error.to_string()))?);
+        // For addresses, which are compared without escapes, too.
+        let unescaped = unescaped(pattern);
+        if unescaped != pattern
+            && let Ok(glob) = Glob::new(&unescaped)
+        {
+            set.add(glob);
+        }
+    }
+    set.build().map_err(|error| PatternError(error.to_string()))
+}
+
+/// An address as it is written, and as it may be read: without escapes, without steps back, its scheme and host in small letters.
+fn ways(uri: &str) -> Vec<String> {
+    let mut ways: Vec<String> = Vec::new();
+    for text in [uri.to_owned(), unescaped(uri)] {
+        let lower = in_small_letters(&text);
+        for way in [text, without_steps(&lower), lower] {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+    }
+    ways
+}
+
+/// Escapes are taken off once, as servers do.
+fn unescaped(uri: &str) -> String {
+    let bytes = uri.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(escaped) => {
+                out.push(escaped);
+                at += 3;
+            }
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Scheme and host; what follows them keeps its letters.
+fn in_small_letters(uri: &str) -> String {
+    let end = match uri.split_once("://") {
+        Some((scheme, rest)) => scheme.len() + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len()),
+        None => uri.find(':').unwrap_or(0),
+    };
+    uri[..end].to_ascii_lowercase() + &uri[end..]
+}
+
+/// `a//./b/../c` is `a/c`.
+fn without_steps(uri: &str) -> String {
+    let start = match uri.split_once("://") {
+        Some((scheme, rest)) => scheme.len() + 3 + rest.find('/').unwrap_or(rest.len()),
+        None => uri.find(':').map_or(0, |at| at + 1),
+    };
+    let (before, path) = uri.split_at(start);
+    let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
+    let path = path.replace('\\', "/");
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let end = if path.len() > 1 && path.ends_with('/') {
+        "/"
+    } else {
+        ""
+    };
+    format!("{before}{root}{}{end}{query}", parts.join("/"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    // req: S-GATE-RULES
+    #[test]
+    fn an_address_is_denied_in_every_way_it_may_be_read() {
+        let seen = Seen::all().deny(["file:///secret/*", "file:///x/key"]);
+        let seen = seen.unwrap();
+        for uri in [
+            "file:///secret/a",
+            "file:///%73ecret/a",
+            "file:///secret%2Fa",
+            "file:///a/../secret/a",
+            "file:///a/%2e%2e/secret/a",
+            "file:///./secret/a",
+            "file:////secret/a",
+            "file:///secret//a",
+            "FILE:///secret/a",
+            "file:///x/key?y",
+            "file:///x/key#y",
+            "file:///a\\..\\secret\\a",
+        ] {
+            assert!(!seen.shows_address(uri), "{uri}");
+        }
+        for uri in [
+            "file:///public/secret",
+            "file:///secretly",
+            "x:key",
+            "%",
+            "%zz",
+            "é:%é",
+        ] {
+            assert!(seen.shows_address(uri), "{uri}");
+        }
+        // What is allowed is so in every way.
+        let seen = Seen::all().allow(["file:///public/*"]).unwrap();
+        assert!(seen.shows_address("file:///public/a"));
+        assert!(seen.shows_address("file:///public/%61/b"));
+        let exact = Seen::all().allow(["file:///a%20b?x"]).unwrap();
+        assert!(exact.shows_address("file:///a%20b?x"));
+        assert!(!seen.shows_address("file:///public/../secret"));
+        assert!(!seen.shows_address("file:///public/%2e%2e/secret"));
+    }
+
+    // req: S-GATE-RULES, S-GATE-BYTES
+    #[test]
+    fn a_description_is_exchanged_or_added_and_nothing_else() {
+        let seen = Seen::all().describe("a", "new \"one\"");
+        for (entry, want) in [
+            (
+                r#"{"x": 1.0, "description" : "old", "name":"a"}"#,
+                r#"{"x": 1.0, "description" : "new \"one\"", "name":"a"}"#,
+            ),
+            (
+                r#"{"name":"a"}"#,
+                r#"{"description":"new \"one\"","name":"a"}"#,
+            ),
+            ("{}", r#"{"description":"new \"one\""}"#),
+        ] {
+            let described = seen.described("a", &Raw::from_static(entry)).unwrap();
+            assert_eq!(described.as_str(), want);
+        }
+        assert!(seen.described("b", &Raw::from_static("{}")).is_none());
+    }
+}

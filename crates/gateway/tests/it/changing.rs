@@ -1,0 +1,277 @@
+//! Servers that come, go and change while clients are connected, and those whose session all clients share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use polyport::client::{Change, Changes, Connect, Wanted};
+use polyport::model::ElicitResult;
+use polyport::{Client, ClientError, Cx, Raw, Revision, Revisions, Server, Service, Tool};
+use polyport_gateway::{Gateway, Seen, Upstream};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::{ERAS, client, names, server, text};
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// How often a server has been connected to.
+#[derive(Clone, Default)]
+struct Count(Arc<AtomicUsize>);
+
+impl Count {
+    fn now(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn of(&self, server: Server, name: &str, revision: Revision) -> Upstream {
+        let connect = Connect::service(server.into_service());
+        let count = self.0.clone();
+        let opens = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text);
+            text.contains("\"initialize\"") || text.contains("\"server/discover\"")
+        };
+        let connect = connect.tap(move |speaker, text| {
+            if speaker == polyport::Speaker::Client && opens(text) {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        Upstream::new(name, connect.speaks(Revisions::NONE.with(revision)))
+    }
+}
+
+async fn listening(gateway: Gateway, ours: Revision) -> Client {
+    let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
+    outer.connect().await.unwrap()
+}
+
+async fn hears_of_tools(changes: &mut Changes<'_>) {
+    let heard = async {
+        loop {
+            if changes.next().await.unwrap().unwrap().change == Change::Tools {
+                return;
+            }
+        }
+    };
+    timeout(LONG, heard).await.unwrap();
+}
+
+async fn tools(client: &Client) -> Vec<String> {
+    let tools = client.tools().await.unwrap();
+    tools.iter().map(|tool| tool.name.to_string()).collect()
+}
+
+async fn called(client: &Client, tool: &str) -> Result<String, ClientError> {
+    let result = client.call_tool(tool, &Raw::from_static("{}")).await?;
+    let result = serde_json::to_value(&result).unwrap();
+    Ok(text(&result).to_owned())
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn clients_hear_of_servers_that_come_and_go() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let (count, others) = (Count::default(), Count::default());
+            let one = count.of(server("a"), "one", theirs);
+            let gateway = Gateway::new([one.clone()]);
+            let handle = gateway.handle();
+            let client = listening(gateway, ours).await;
+            assert_eq!(
+                tools(&client).await,
+                ["same", "alpha"],
+                "{ours} to {theirs}"
+            );
+            let lists = Wanted {
+                lists: true,
+                ..Wanted::default()
+            };
+            let mut changes = client.changes(lists).await.unwrap();
+            // One comes.
+            let two = others.of(server("b"), "two", theirs);
+            handle.replace([one.clone(), two.clone()]);
+            hears_of_tools(&mut changes).await;
+            let both = ["one__same", "alpha", "two__same", "beta"];
+            assert_eq!(tools(&client).await, both, "{ours} to {theirs}");
+            // What is said of one changes.
+            handle.replace([one.clone().tools(Seen::all().deny(["same"]).unwrap()), two]);
+            hears_of_tools(&mut changes).await;
+            let three = ["alpha", "same", "beta"];
+            while tools(&client).await != three {
+                hears_of_tools(&mut changes).await;
+            }
+            assert_eq!(called(&client, "same").await.unwrap(), "b");
+            // One goes.
+            handle.replace([one]);
+            while tools(&client).await != ["same", "alpha"] {
+                hears_of_tools(&mut changes).await;
+            }
+            assert!(called(&client, "beta").await.is_err());
+            // All go.
+            handle.replace([]);
+            while !tools(&client).await.is_empty() {
+                hears_of_tools(&mut changes).await;
+            }
+            // Nobody was connected to twice.
+            assert_eq!((count.now(), others.now()), (1, 1), "{ours} to {theirs}");
+        }
+    }
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn a_call_that_runs_ends_as_it_would_have() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let (started, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let (begun, gone) = (started.clone(), go.clone());
+            let ended = Arc::new(Notify::new());
+            let told = ended.clone();
+            let slow = Tool::new("slow", "", move |_cx, (): ()| {
+                let (begun, gone) = (begun.clone(), gone.clone());
+                async move {
+                    begun.notify_one();
+                    gone.notified().await;
+                    Ok("whole")
+                }
+            });
+            let slow = Server::new("slow", "1")
+                .add_tool(slow)
+                .on_shutdown(move || {
+                    told.notify_one();
+                    async {}
+                });
+            let count = Count::default();
+            let gateway = Gateway::new([count.of(slow, "slow", theirs)]);
+            let handle = gateway.handle();
+            let client = client(gateway, ours).await;
+            let none = json!({});
+            let called = client.call("slow", &none);
+            let change = async {
+                timeout(LONG, started.notified()).await.unwrap();
+                handle.replace([count.of(server("a"), "one", theirs)]);
+                let result = client.call("alpha", &json!({})).await.unwrap();
+                assert_eq!(text(&result), "alpha");
+                go.notify_one();
+            };
+            let (result, ()) = tokio::join!(called, change);
+            assert_eq!(text(&result.unwrap()), "whole", "{ours} to {theirs}");
+            // It is gone after that.
+            timeout(LONG, ended.notified()).await.unwrap();
+            assert!(client.call("slow", &json!({})).await.is_err());
+        }
+    }
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn a_server_that_is_started_anew_keeps_its_subscriptions() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let (first, second) = (server("a"), server("a"));
+            let (_, updates) = (first.handle(), second.handle());
+            let count = Count::default();
+            let gateway = Gateway::new([count.of(first, "one", theirs)]);
+            let handle = gateway.handle();
+            let client = listening(gateway, ours).await;
+            let wanted = Wanted {
+                resources: vec!["x://alpha".to_owned()],
+                ..Wanted::default()
+            };
+            client.resources().await.unwrap();
+            let mut changes = client.changes(wanted).await.unwrap();
+            handle.replace([count.of(second, "one", theirs)]);
+            // It may have changed meanwhile: that is told once it is subscribed to there.
+            let updated = Change::Updated("x://alpha".to_owned());
+            for _ in 0..2 {
+                let heard =
+                    async { while changes.next().await.unwrap().unwrap().change != updated {} };
+                timeout(LONG, heard).await.unwrap();
+                updates.resource_updated("x://alpha");
+            }
+            assert_eq!(count.now(), 2, "{ours} to {theirs}");
+        }
+    }
+}
+
+/// A tool that says whether it could ask.
+fn asking() -> Tool {
+    Tool::new("ask", "", |cx: Cx, (): ()| async move {
+        let asked = cx.elicit_schema("who", "Who?", json!({"type": "object", "properties": {}}));
+        Ok(match asked.answer().await {
+            Ok(answer) => format!("{answer:?}"),
+            Err(error) => format!("{error}"),
+        })
+    })
+}
+
+// req: S-GATE-COMMON
+#[tokio::test]
+async fn all_clients_share_one_session() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let count = Count::default();
+            let shared = server("a").add_tool(asking());
+            let handle = shared.handle();
+            let one = count.of(shared, "one", theirs).in_common();
+            let service = Service::new(Gateway::new([one]));
+            let mut clients = Vec::new();
+            for n in 0..3 {
+                let connect = Connect::service(service.clone());
+                let connect = connect.named(&format!("client-{n}"), "1");
+                let connect = connect.on_form(|_| async { ElicitResult::accept(None) });
+                let connect = connect.speaks(Revisions::NONE.with(ours));
+                clients.push(connect.connect().await.unwrap());
+            }
+            let mut listening = Vec::new();
+            for client in &clients {
+                assert_eq!(called(client, "alpha").await.unwrap(), "alpha");
+                // Whom would it ask?
+                let answer = called(client, "ask").await.unwrap();
+                assert!(!answer.contains("Given"), "{answer}");
+                let lists = Wanted {
+                    lists: true,
+                    ..Wanted::default()
+                };
+                listening.push(client.changes(lists).await.unwrap());
+            }
+            let resources = &clients[0].opened().capabilities.resources;
+            assert_eq!(resources.as_ref().and_then(|it| it.subscribe), None);
+            let more = Tool::new("more", "", |_cx, (): ()| async { Ok("more") });
+            handle.add_tool(more).unwrap();
+            for (client, changes) in clients.iter().zip(&mut listening) {
+                hears_of_tools(changes).await;
+                assert!(tools(client).await.contains(&"more".to_owned()));
+            }
+            drop(listening);
+            // One that leaves takes it from nobody.
+            let last = clients.pop().unwrap();
+            for client in clients {
+                client.close().await;
+            }
+            assert_eq!(called(&last, "same").await.unwrap(), "a");
+            assert_eq!(count.now(), 1, "{ours} to {theirs}");
+        }
+    }
+}
+
+// req: S-GATE-COMMON, S-GATE-RELOAD
+#[tokio::test]
+async fn a_session_that_is_shared_goes_on_when_others_change() {
+    let [theirs, ours] = ERAS;
+    let count = Count::default();
+    let one = count.of(server("a"), "one", theirs).in_common();
+    let gateway = Gateway::new([one.clone()]);
+    let handle = gateway.handle();
+    let client = client(gateway, ours).await;
+    client.call("alpha", &json!({})).await.unwrap();
+    let other = Count::default();
+    handle.replace([one, other.of(server("b"), "two", theirs).in_common()]);
+    let list = client.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(
+        names(&list["tools"], "name"),
+        ["one__same", "alpha", "two__same", "beta"]
+    );
+    assert_eq!((count.now(), other.now()), (1, 1));
+}
