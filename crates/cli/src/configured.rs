@@ -112,6 +112,23 @@ impl Config {
         all.flatten().collect()
     }
 
+    /// What its variables may do, as options of a command line that stands in a file.
+    pub(crate) fn written(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        for expand in &self.expand {
+            let what = match expand {
+                Expand::File => "file",
+                Expand::Cmd => "cmd",
+            };
+            options.extend(["--expand".to_owned(), what.to_owned()]);
+        }
+        if let Some(file) = &self.env_file {
+            let path = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            options.extend(["--env-file".to_owned(), path.display().to_string()]);
+        }
+        options
+    }
+
     /// The server of this name.
     ///
     /// # Errors

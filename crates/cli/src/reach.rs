@@ -61,6 +61,15 @@ pub(crate) enum Speak {
     Legacy,
 }
 
+impl From<polyport_config::Era> for Speak {
+    fn from(era: polyport_config::Era) -> Self {
+        match era {
+            polyport_config::Era::Modern => Self::Modern,
+            polyport_config::Era::Legacy => Self::Legacy,
+        }
+    }
+}
+
 impl Reached {
     /// The way there.
     ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use polyport::Command;
-use polyport_config::{Entry, Expanded, Found, HOSTS, Way, Word, nearest};
+use polyport_config::{Entry, Expanded, Found, HOSTS, Settings, Way, Word, nearest};
 
 use crate::configured::{self, Config, wrong};
 use crate::failure::Failure;
@@ -76,6 +76,22 @@ impl Reaching {
             1 => Ok(()),
             n => Err(Failure::usage(format!("--header would be sent to {n} URLs")).hint(own)),
         }
+    }
+
+    /// What a configuration says of the server that a word names there, beside the way to it.
+    ///
+    /// # Errors
+    /// There is no such server.
+    pub(crate) fn settings(&self, word: &OsStr, verb: &str) -> Result<Settings, Failure> {
+        let found = match read(word)? {
+            Word::File { file, name } => configured::in_file(&file, &name)?,
+            Word::Host { host, name } => configured::in_host(host, &name)?,
+            Word::Name(name) if !Path::new(&name).exists() || self.config.file().is_some() => {
+                self.config.named(&name, verb)?
+            }
+            _ => return Ok(Settings::default()),
+        };
+        Ok(found.entry.settings)
     }
 
     /// What a word means.
@@ -250,6 +266,7 @@ impl Reaching {
         for (name, _) in &self.headers {
             options.extend(["--header".to_owned(), format!("{name}: …")]);
         }
+        options.extend(self.config.written());
         options
     }
 

@@ -96,6 +96,10 @@ impl Words {
                 ))
             })?;
             let reached = self.reaching.reach(OsStr::new(&word), verb);
+            // What the command line says wins; what is wrong with the word has been said.
+            let settings = self.reaching.settings(OsStr::new(&word), verb);
+            let era = settings.ok().and_then(|settings| settings.era);
+            self.era = self.era.or_else(|| era.map(Speak::from));
             is_configured = matches!(
                 Word::read(OsStr::new(&word)),
                 Ok(Word::Name(_) | Word::File { .. } | Word::Host { .. })

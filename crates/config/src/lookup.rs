@@ -25,13 +25,21 @@ pub struct Own {
 }
 
 impl Own {
-    /// Reads a file.
+    /// Reads a file; that of a host, which is named in the place of ours, in the words of hosts.
     ///
     /// # Errors
     /// It is not there, or cannot be read at all.
     pub fn read(file: &Path) -> Result<Self, Fault> {
         let text = file::text(file)?.ok_or_else(|| Fault::of(file, "is not there"))?;
-        Self::of(file, &text)
+        if own::is_own(file) {
+            return Self::of(file, &text);
+        }
+        let servers = Servers::of(file, &text, Format::of(file), Path::new(""))?;
+        let faults = servers.entries.iter();
+        let faults = faults
+            .filter_map(|(_, entry)| entry.clone().err())
+            .collect();
+        Ok(Self { servers, faults })
     }
 
     /// Reads a text.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
+
 /// What is said of a server beside the way to it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Settings {
@@ -81,14 +83,57 @@ impl Settings {
                 "Of our environment it gets {names}, as far as they are set."
             ));
         }
-        for (kind, rules) in [
-            ("tools", &self.tools),
-            ("prompts", &self.prompts),
-            ("resources", &self.resources),
-        ] {
+        for (kind, rules) in self.rules() {
             said.extend(rules.sentences(kind));
         }
         said
+    }
+}
+
+impl Settings {
+    /// What is not as always, as our own file says it: keys, and JSON values that are those of TOML, too.
+    pub fn written(&self) -> Vec<(String, Json)> {
+        let mut all = Vec::new();
+        let mut say = |key: &str, value: Json| all.push((key.to_owned(), value));
+        if let Some(timeout) = self.timeout {
+            say("timeout", json!(timeout.as_secs_f64()));
+        }
+        match self.era {
+            None => {}
+            Some(Era::Modern) => say("era", json!("modern")),
+            Some(Era::Legacy) => say("era", json!("legacy")),
+        }
+        if self.sessions == Sessions::Shared {
+            say("sessions", json!("shared"));
+        }
+        if !self.pass_env.is_empty() {
+            say("pass_env", json!(self.pass_env));
+        }
+        for (kind, rules) in self.rules() {
+            if let Some(allow) = &rules.allow {
+                say(&format!("{kind}.allow"), json!(allow));
+            }
+            if !rules.deny.is_empty() {
+                say(&format!("{kind}.deny"), json!(rules.deny));
+            }
+            for (key, pairs) in [("rename", &rules.rename), ("describe", &rules.describe)] {
+                for (own, text) in pairs {
+                    say(
+                        &format!("{kind}.{key}.{}", toml_edit::Key::new(own)),
+                        json!(text),
+                    );
+                }
+            }
+        }
+        all
+    }
+
+    fn rules(&self) -> [(&'static str, &Rules); 3] {
+        [
+            ("tools", &self.tools),
+            ("prompts", &self.prompts),
+            ("resources", &self.resources),
+        ]
     }
 }
 

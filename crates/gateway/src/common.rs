@@ -3,13 +3,11 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use polyport::client::Link;
+use polyport::client::{Connect, Link};
 use polyport::{Bus, Raw};
 use polyport_model::SubscriptionFilter;
 use polyport_proto::Limits;
 use polyport_rt::{Alert, Listener};
-
-use crate::upstream::Upstream;
 
 /// Tells all clients that a list has changed.
 pub(crate) trait All: Send + Sync + 'static {
@@ -30,7 +28,7 @@ struct Telling {
 }
 
 impl Common {
-    pub(crate) fn new(upstream: &Upstream, all: Weak<dyn All>) -> Self {
+    pub(crate) fn new(connect: Connect, all: Weak<dyn All>) -> Self {
         let bus = Bus::new();
         let telling = Arc::new(Telling {
             all,
@@ -49,7 +47,7 @@ impl Common {
             .expect("no single resource is listened to");
         let _ = telling.listener.set(Arc::downgrade(&listener));
         Self {
-            link: Link::on_bus(upstream.connect.clone(), bus, None),
+            link: Link::on_bus(connect, bus, None),
             _listens: listener,
             _tells: telling,
         }
@@ -68,14 +66,14 @@ impl Alert for Telling {
         };
         for message in listener.take() {
             let message = String::from_utf8_lossy(&message);
-            let tells: [(&str, fn(&Bus)); 3] = [
-                ("notifications/tools/", Bus::tools_changed),
-                ("notifications/prompts/", Bus::prompts_changed),
-                ("notifications/resources/", Bus::resources_changed),
-            ];
-            for (_, tell) in tells.iter().filter(|(name, _)| message.contains(name)) {
-                all.each(tell);
-            }
+            let tell = if message.contains("notifications/tools/") {
+                Bus::tools_changed
+            } else if message.contains("notifications/prompts/") {
+                Bus::prompts_changed
+            } else {
+                Bus::resources_changed
+            };
+            all.each(&tell);
         }
     }
 }

@@ -214,8 +214,9 @@ impl Peers {
             self.inner.end(&runtime, peer);
         }
         let mut closing = std::mem::take(&mut *self.inner.closing());
-        for common in self.shared().common.iter().flatten().cloned() {
-            closing.spawn(async move { common.link().close().await });
+        for common in self.shared().common.iter().flatten() {
+            let link = common.link().clone();
+            closing.spawn(async move { link.close().await });
         }
         if timeout(CLOSING, closing.join_all()).await.is_err() {
             tracing::warn!("some servers behind the gateway did not end in time");

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use polyport_config::{Entry, Expanded, Fault, Found, Origin, Own, Servers, mask, own};
-use serde_json::{Value, json};
+use polyport_config::{Entry, Expanded, Fault, Found, Origin, Own, Servers, Way, mask, own};
+use serde_json::{Map, Value, json};
 
+use super::servers;
 use crate::configured;
 use crate::failure::Failure;
 use crate::printing;
@@ -234,6 +235,9 @@ fn toml(entry: &Entry<Expanded>, fields: &[Line]) -> String {
     if is_list {
         text += "]\n";
     }
+    for (key, value) in entry.settings.written() {
+        text += &format!("{key} = {value}\n");
+    }
     text
 }
 
@@ -251,7 +255,10 @@ fn json_of(entry: &Entry<Expanded>, fields: &[Line]) -> Value {
         .iter()
         .map(|it| json!({"field": it.field, "value": it.value, "line": it.line, "from": it.from}))
         .collect();
-    json!({"name": entry.name, "line": entry.line, "enabled": entry.enabled, "fields": fields})
+    let settings: Map<String, Value> = entry.settings.written().into_iter().collect();
+    json!({
+        "name": entry.name, "line": entry.line, "enabled": entry.enabled, "fields": fields, "settings": settings,
+    })
 }
 
 fn check(
@@ -269,8 +276,7 @@ fn check(
     let mut faults = Vec::new();
     let mut documents = Vec::new();
     for file in files {
-        let is_own =
-            config.file() == Some(&file) || file.file_name().is_some_and(|name| name == own::NAME);
+        let is_own = own::is_own(&file);
         let read = if is_own {
             filled(&file, config)
         } else {
@@ -281,7 +287,15 @@ fn check(
         here.extend(doubts.flat_map(|(found, _)| found.entry.doubts.clone()));
         let entries: Vec<Value> = servers
             .iter()
-            .map(|(found, _)| json!({"name": found.entry.name, "line": found.entry.line, "enabled": found.entry.enabled}))
+            .map(|(found, _)| {
+                let entry = &found.entry;
+                let says = explained(entry);
+                json!({"name": entry.name, "line": entry.line, "enabled": entry.enabled, "says": says})
+            })
+            .collect();
+        let explained: String = servers
+            .iter()
+            .map(|(found, _)| block(&found.entry))
             .collect();
         let off = servers
             .iter()
@@ -295,7 +309,7 @@ fn check(
                 0 => String::new(),
                 off => format!(" ({off} switched off)"),
             };
-            let line = format!("{}: {servers}{off}, all well\n", file.display());
+            let line = format!("{}: {servers}{off}, all well\n{explained}", file.display());
             printing::out(ui::harmless(&line).as_bytes())?;
         }
         let problems: Vec<Value> = here.iter().map(configured::problem).collect();
@@ -311,6 +325,28 @@ fn check(
         faults.truncate(1);
     }
     Ok(reported(&faults))
+}
+
+/// What an entry comes to, a sentence each.
+fn explained(entry: &Entry) -> Vec<String> {
+    let way = match &entry.way {
+        Way::Command(_) => format!("is started: {}", servers::way(entry)),
+        Way::Url(_) => format!("is reached at {}", servers::way(entry)),
+    };
+    let off = if entry.enabled { "" } else { " (switched off)" };
+    let mut said = vec![format!("{} {way}{off}", entry.name)];
+    said.extend(entry.settings.sentences());
+    said
+}
+
+/// The same as lines, the first of which is what the others are about.
+fn block(entry: &Entry) -> String {
+    let lines = explained(entry).into_iter().enumerate();
+    let lines = lines.map(|(i, line)| {
+        let indent = if i == 0 { "  " } else { "    " };
+        format!("{indent}{}\n", line.replace('\n', " "))
+    });
+    lines.collect()
 }
 
 fn of_host(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<Fault>), Fault> {

@@ -262,7 +262,7 @@ fn joined(others: Vec<Other>, start_up: &mut StartUp) -> Result<Vec<Upstream>, F
     let mut upstreams = Vec::new();
     for other in others {
         start_up.will_add_other(other.kind, &other.shown);
-        upstreams.push(Upstream::new(other.name.clone(), other.connect()?));
+        upstreams.push(other.upstream()?);
     }
     Ok(upstreams)
 }

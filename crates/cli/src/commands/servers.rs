@@ -219,7 +219,7 @@ fn near(file: &Path) -> PathBuf {
 }
 
 /// What is started or reached, on a line.
-fn way(entry: &Entry) -> String {
+pub(super) fn way(entry: &Entry) -> String {
     match mask::raw(entry).way {
         Way::Command(Start { program, args, .. }) => {
             let words = std::iter::once(&program).chain(&args);

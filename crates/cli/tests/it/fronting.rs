@@ -140,76 +140,90 @@ fn one_that_is_not_there_is_named_and_hides_nothing() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
+/// What `polyport serve` is told, and what stands in the entry for it.
+const ENTRIES: &[(&[&str], &[&str])] = &[
+    (
+        &["theirs", "x:=.mcp.json:my notes", "notes"],
+        &[
+            "serve",
+            "<here>/.mcp.json:theirs",
+            "x:=<here>/.mcp.json:my notes",
+            "<here>/notes",
+        ],
+    ),
+    (
+        &["--config", ".mcp.json"],
+        &["serve", "--config", "<here>/.mcp.json"],
+    ),
+    (
+        &["theirs", "--expand", "file", "--env-file", ".env"],
+        &[
+            "serve",
+            "<here>/.mcp.json:theirs",
+            "--expand",
+            "file",
+            "--env-file",
+            "<here>/.env",
+        ],
+    ),
+    (
+        &[
+            "https://mcp.example.com/mcp",
+            "--header",
+            "Authorization: Bearer hush",
+        ],
+        &[
+            "serve",
+            "https://mcp.example.com/mcp",
+            "--header",
+            "Authorization: …",
+        ],
+    ),
+    (
+        &[
+            "demo", "-e", "KEY=hush", "--era", "legacy", "--", "./run", "-x",
+        ],
+        &[
+            "serve",
+            "demo",
+            "--era",
+            "legacy",
+            "-e",
+            "KEY=…",
+            "--",
+            "<here>/run",
+            "-x",
+        ],
+    ),
+    (
+        &[
+            "x:=https://mcp.example.com/mcp?api_key=hush",
+            "--",
+            "./run",
+            "--api-key",
+            "hush",
+            "--token=hush",
+        ],
+        &[
+            "serve",
+            "x:=https://mcp.example.com/mcp?api_key=****",
+            "--",
+            "<here>/run",
+            "--api-key",
+            "****",
+            "--token=****",
+        ],
+    ),
+];
+
 // req: S-GATE-SHELL
 #[test]
 fn the_entry_names_the_same_from_any_folder() {
     let place = place();
+    place.write(".env", "");
     let here = place.path("").display().to_string();
     let here = here.trim_end_matches('/');
-    let rows: &[(&[&str], &[&str])] = &[
-        (
-            &["theirs", "x:=.mcp.json:my notes", "notes"],
-            &[
-                "serve",
-                "<here>/.mcp.json:theirs",
-                "x:=<here>/.mcp.json:my notes",
-                "<here>/notes",
-            ],
-        ),
-        (
-            &["--config", ".mcp.json"],
-            &["serve", "--config", "<here>/.mcp.json"],
-        ),
-        (
-            &[
-                "https://mcp.example.com/mcp",
-                "--header",
-                "Authorization: Bearer hush",
-            ],
-            &[
-                "serve",
-                "https://mcp.example.com/mcp",
-                "--header",
-                "Authorization: …",
-            ],
-        ),
-        (
-            &[
-                "demo", "-e", "KEY=hush", "--era", "legacy", "--", "./run", "-x",
-            ],
-            &[
-                "serve",
-                "demo",
-                "--era",
-                "legacy",
-                "-e",
-                "KEY=…",
-                "--",
-                "<here>/run",
-                "-x",
-            ],
-        ),
-        (
-            &[
-                "x:=https://mcp.example.com/mcp?api_key=hush",
-                "--",
-                "./run",
-                "--api-key",
-                "hush",
-                "--token=hush",
-            ],
-            &[
-                "serve",
-                "x:=https://mcp.example.com/mcp?api_key=****",
-                "--",
-                "<here>/run",
-                "--api-key",
-                "****",
-                "--token=****",
-            ],
-        ),
-    ];
-    for (words, want) in rows {
+    for (words, want) in ENTRIES {
         let mut program = place.listener(words, Stdio::piped());
         program.until_said("{\"mcpServers\"");
         program.close_input();

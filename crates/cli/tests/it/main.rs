@@ -28,6 +28,7 @@ mod reading;
 mod readme;
 mod replicas;
 mod results;
+mod ruled;
 mod schemas;
 mod screen;
 mod start_up;

@@ -4,3 +4,4 @@
 mod installing;
 mod reading;
 mod schema;
+mod settings;

@@ -32,81 +32,82 @@ fn example() -> String {
         .collect()
 }
 
+/// What is taken.
+const GOOD: &[&str] = &[
+    "",
+    "[servers]",
+    "[servers.a]\ncommand = 'x'",
+    "[servers.a]\ncommand = 'x'\nargs = []\nenv = {}\ncwd = '.'\nenv_file = '.env'\nenabled = false",
+    "[servers.a]\nurl = 'https://a.example'\nenabled = true",
+    "[servers.'a.b-c_1']\ncommand = 'x'",
+    "'$schema' = 'x'",
+    "[servers.a]\ncommand = 'x'\nenv = { '' = '', 'A B' = '${C}' }",
+    "[servers.a]\ncommand = 'x'\ntimeout = 0.5\nera = 'both'\nsessions = 'shared'\npass_env = ['HTTPS_PROXY', '_a1']",
+    "[servers.a]\nurl = 'http://a'\ntimeout = 3600\nera = 'modern'\nsessions = 'per-client'",
+    "[servers.a]\nurl = 'http://a'\ntools = {}\nprompts = {}\nresources = {}",
+    "[servers.a]\ncommand = 'x'\n[servers.a.tools]\nallow = ['a*', '{b,c}?']\ndeny = []\nrename = { 'a b' = 'a.b' }\ndescribe = { a = '' }",
+    "[servers.a]\ncommand = 'x'\nprompts.rename = { a = 'b' }\nresources.allow = ['file:///**']\nresources.deny = ['*']",
+];
+
+/// What is refused.
+const BAD: &[&str] = &[
+    "x = 1",
+    "servers = 1",
+    "servers = []",
+    "'$schema' = 1",
+    "[servers]\na = 'x'",
+    "[servers.a]",
+    "[servers.a]\nargs = ['x']",
+    "[servers.a]\ncommand = 'x'\nurl = 'http://a'",
+    "[servers.a]\ncommand = ''",
+    "[servers.a]\ncommand = ['x']",
+    "[servers.a]\ncommand = { path = 'x' }",
+    "[servers.a]\ncommand = 'x'\nargs = 'y'",
+    "[servers.a]\ncommand = 'x'\nargs = [1]",
+    "[servers.a]\ncommand = 'x'\nenv = { A = 1 }",
+    "[servers.a]\ncommand = 'x'\nenv = ['A=1']",
+    "[servers.a]\ncommand = 'x'\ncwd = ''",
+    "[servers.a]\ncommand = 'x'\nheaders = {}",
+    "[servers.a]\ncommand = 'x'\nenabled = 'yes'",
+    "[servers.a]\ncommand = 'x'\ndisabled = true",
+    "[servers.a]\nurl = ''",
+    "[servers.a]\nurl = 'http://a'\nenv = {}",
+    "[servers.a]\nurl = 'http://a'\nheaders = { A = true }",
+    "[servers.'']\ncommand = 'x'",
+    "[servers.'-a']\ncommand = 'x'",
+    "[servers.'a b']\ncommand = 'x'",
+    "[servers.'a:b']\ncommand = 'x'",
+    "[servers.'é']\ncommand = 'x'",
+    "[[servers.a]]\ncommand = 'x'",
+    "[servers.a]\ncommand = 'x'\ntimeout = 0",
+    "[servers.a]\ncommand = 'x'\ntimeout = 3601",
+    "[servers.a]\ncommand = 'x'\ntimeout = '5s'",
+    "[servers.a]\ncommand = 'x'\nera = '2026-07-28'",
+    "[servers.a]\ncommand = 'x'\nsessions = true",
+    "[servers.a]\ncommand = 'x'\nshared = true",
+    "[servers.a]\ncommand = 'x'\npass_env = 'A'",
+    "[servers.a]\ncommand = 'x'\npass_env = ['AWS_*']",
+    "[servers.a]\nurl = 'http://a'\npass_env = ['A']",
+    "[servers.a]\ncommand = 'x'\ntools = ['*']",
+    "[servers.a]\ncommand = 'x'\ntools.allow = '*'",
+    "[servers.a]\ncommand = 'x'\ntools.deny = ['']",
+    "[servers.a]\ncommand = 'x'\ntools.dney = ['x']",
+    "[servers.a]\ncommand = 'x'\ntools.rename = { a = 'a b' }",
+    "[servers.a]\ncommand = 'x'\ntools.rename = { a = '' }",
+    "[servers.a]\ncommand = 'x'\ntools.describe = { a = 1 }",
+    "[servers.a]\ncommand = 'x'\nresources.rename = { a = 'b' }",
+];
+
 #[test]
 fn reader_and_schema_agree() {
     let schema: Json = serde_json::from_str(own::SCHEMA).unwrap();
     assert!(jsonschema::meta::is_valid(&schema));
     let validator = jsonschema::validator_for(&schema).unwrap();
     let example = example();
-    let good = [
-        "",
-        "[servers]",
-        &example,
-        "[servers.a]\ncommand = 'x'",
-        "[servers.a]\ncommand = 'x'\nargs = []\nenv = {}\ncwd = '.'\nenv_file = '.env'\nenabled = false",
-        "[servers.a]\nurl = 'https://a.example'\nenabled = true",
-        "[servers.'a.b-c_1']\ncommand = 'x'",
-        "'$schema' = 'x'",
-        "[servers.a]\ncommand = 'x'\nenv = { '' = '', 'A B' = '${C}' }",
-        "[servers.a]\ncommand = 'x'\ntimeout = 0.5\nera = 'both'\nsessions = 'shared'\npass_env = ['HTTPS_PROXY', '_a1']",
-        "[servers.a]\nurl = 'http://a'\ntimeout = 3600\nera = 'modern'\nsessions = 'per-client'",
-        "[servers.a]\nurl = 'http://a'\ntools = {}\nprompts = {}\nresources = {}",
-        "[servers.a]\ncommand = 'x'\n[servers.a.tools]\nallow = ['a*', '{b,c}?']\ndeny = []\nrename = { 'a b' = 'a.b' }\ndescribe = { a = '' }",
-        "[servers.a]\ncommand = 'x'\nprompts.rename = { a = 'b' }\nresources.allow = ['file:///**']\nresources.deny = ['*']",
-    ];
-    let bad = [
-        "x = 1",
-        "servers = 1",
-        "servers = []",
-        "'$schema' = 1",
-        "[servers]\na = 'x'",
-        "[servers.a]",
-        "[servers.a]\nargs = ['x']",
-        "[servers.a]\ncommand = 'x'\nurl = 'http://a'",
-        "[servers.a]\ncommand = ''",
-        "[servers.a]\ncommand = ['x']",
-        "[servers.a]\ncommand = { path = 'x' }",
-        "[servers.a]\ncommand = 'x'\nargs = 'y'",
-        "[servers.a]\ncommand = 'x'\nargs = [1]",
-        "[servers.a]\ncommand = 'x'\nenv = { A = 1 }",
-        "[servers.a]\ncommand = 'x'\nenv = ['A=1']",
-        "[servers.a]\ncommand = 'x'\ncwd = ''",
-        "[servers.a]\ncommand = 'x'\nheaders = {}",
-        "[servers.a]\ncommand = 'x'\nenabled = 'yes'",
-        "[servers.a]\ncommand = 'x'\ndisabled = true",
-        "[servers.a]\nurl = ''",
-        "[servers.a]\nurl = 'http://a'\nenv = {}",
-        "[servers.a]\nurl = 'http://a'\nheaders = { A = true }",
-        "[servers.'']\ncommand = 'x'",
-        "[servers.'-a']\ncommand = 'x'",
-        "[servers.'a b']\ncommand = 'x'",
-        "[servers.'a:b']\ncommand = 'x'",
-        "[servers.'é']\ncommand = 'x'",
-        "[[servers.a]]\ncommand = 'x'",
-        "[servers.a]\ncommand = 'x'\ntimeout = 0",
-        "[servers.a]\ncommand = 'x'\ntimeout = 3601",
-        "[servers.a]\ncommand = 'x'\ntimeout = '5s'",
-        "[servers.a]\ncommand = 'x'\nera = '2026-07-28'",
-        "[servers.a]\ncommand = 'x'\nsessions = true",
-        "[servers.a]\ncommand = 'x'\nshared = true",
-        "[servers.a]\ncommand = 'x'\npass_env = 'A'",
-        "[servers.a]\ncommand = 'x'\npass_env = ['AWS_*']",
-        "[servers.a]\nurl = 'http://a'\npass_env = ['A']",
-        "[servers.a]\ncommand = 'x'\ntools = ['*']",
-        "[servers.a]\ncommand = 'x'\ntools.allow = '*'",
-        "[servers.a]\ncommand = 'x'\ntools.deny = ['']",
-        "[servers.a]\ncommand = 'x'\ntools.dney = ['x']",
-        "[servers.a]\ncommand = 'x'\ntools.rename = { a = 'a b' }",
-        "[servers.a]\ncommand = 'x'\ntools.rename = { a = '' }",
-        "[servers.a]\ncommand = 'x'\ntools.describe = { a = 1 }",
-        "[servers.a]\ncommand = 'x'\nresources.rename = { a = 'b' }",
-    ];
     let file = Path::new("polyport.toml");
-    for (text, is_good) in good
-        .iter()
-        .map(|text| (*text, true))
-        .chain(bad.iter().map(|text| (*text, false)))
-    {
+    let good = GOOD.iter().copied().chain([&*example]);
+    let all = good.map(|text| (text, true));
+    for (text, is_good) in all.chain(BAD.iter().map(|text| (*text, false))) {
         let root = Node::parse(text, polyport_config::Format::Toml).unwrap();
         assert_eq!(validator.is_valid(&plain(&root)), is_good, "schema: {text}");
         let faults = match Own::of(file, text) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use polyport::client::{Change, Connect, Wanted};
 use polyport::model::{Content, ResourceLink};
-use polyport::{Command, Revisions, Server, Service, Template, Tool};
+use polyport::{Command, Cx, Revisions, Server, Service, Template, Tool};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -193,6 +193,39 @@ async fn resources_of_a_template_that_two_have_go_back_to_their_own() {
                 );
                 assert_eq!(read["contents"][0]["uri"], uri, "{ours} to {theirs}");
             }
+        }
+    }
+}
+
+// req: S-GATE-LIFE
+#[tokio::test(start_paused = true)]
+async fn a_call_of_which_nothing_comes_is_given_up() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let mute = Tool::new("mute", "", |_cx, (): ()| async {
+                tokio::time::sleep(Duration::from_secs(3000)).await;
+                Ok("late")
+            });
+            let busy = Tool::new("busy", "", |cx: Cx, (): ()| async move {
+                for n in 0..8 {
+                    tokio::time::sleep(Duration::from_secs(3)).await;
+                    cx.progress_of(f64::from(n), 8.0, "on it");
+                }
+                Ok("done")
+            });
+            let slow = server("a").add_tool(mute).add_tool(busy);
+            let connect = Connect::service(slow.into_service()).idle(Duration::from_secs(5));
+            let connect = connect.speaks(Revisions::NONE.with(theirs));
+            let client = client(Gateway::new([Upstream::new("one", connect)]), ours).await;
+            let begun = Instant::now();
+            let late = client.call("mute", &json!({})).await.unwrap_err();
+            assert!(
+                late.to_string().contains("did not answer in time"),
+                "{late}"
+            );
+            assert_eq!(begun.elapsed().as_secs(), 5, "{ours} to {theirs}");
+            let done = client.call("busy", &json!({})).await;
+            assert_eq!(text(&done.unwrap()), "done", "{ours} to {theirs}");
         }
     }
 }

@@ -45,6 +45,7 @@ pub struct Connect {
     looks_on: LooksOn,
     verdicts: Remembering,
     keeps: Keeps,
+    idle: Option<Duration>,
 }
 
 /// What a client keeps of what servers tell.
@@ -103,6 +104,7 @@ impl Connect {
                 fresh: true,
                 outputs: true,
             },
+            idle: None,
         }
     }
 
@@ -211,6 +213,14 @@ impl Connect {
         self
     }
 
+    /// How long nothing at all may come of a request that is passed on ([`Relay`](super::Relay)): neither its answer, nor progress, nor a
+    /// question. Then it is cancelled at the server. Default: as long as whoever asks waits, an hour at most.
+    #[must_use]
+    pub fn idle(mut self, longest: Duration) -> Self {
+        self.idle = Some(longest);
+        self
+    }
+
     /// Where it is remembered which era servers speak, so that the next connection to one need not ask. What is remembered is not
     /// used where [`speaks`](Self::speaks) leaves one era only, nor for a server in this process. Default: the
     /// [`MemoryVerdicts`](super::MemoryVerdicts) of this process.
@@ -273,6 +283,12 @@ impl Connect {
     }
 
     async fn open(self) -> Result<Client, ClientError> {
+        let idle = self.idle;
+        let client = self.opened().await?;
+        Ok(Client { idle, ..client })
+    }
+
+    async fn opened(self) -> Result<Client, ClientError> {
         let own = self.answers.capabilities();
         let on_behalf = self.behalf.is_some();
         let facts = match self.behalf {
@@ -391,6 +407,7 @@ fn client(
         answers,
         receiver,
         on_behalf,
+        idle: None,
         task_only: TaskOnly::default(),
         fresh,
         done,

@@ -79,6 +79,8 @@ pub struct Client {
     receiver: Receiver,
     /// It speaks for others: each request says for whom, where the era has that.
     on_behalf: bool,
+    /// How long nothing may come of what is passed on.
+    idle: Option<std::time::Duration>,
     task_only: TaskOnly,
     fresh: Arc<Fresh>,
     done: Arc<Done>,

@@ -1,16 +1,17 @@
 //! What stands behind the endpoint: what Polyport serves itself, and servers of others, as the command line names them.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use polyport::Command;
 use polyport::client::Connect;
-use polyport_config::{Word, mask};
+use polyport_config::{Rules, Sessions, Settings, Word, mask, own};
+use polyport_gateway::{Seen, Upstream};
 
 use super::entry::absolute;
 use crate::configured;
 use crate::failure::Failure;
-use crate::reach::{Manner, Reached};
+use crate::reach::{Manner, Reached, Speak};
 use crate::reaching::Reaching;
 use crate::target::Target;
 use crate::{naming, program, reaching, ui};
@@ -41,6 +42,8 @@ pub(super) struct Other {
     /// What means it everywhere; empty where nothing does.
     text: String,
     reached: Reached,
+    /// What a configuration says of it.
+    settings: Settings,
 }
 
 impl Behind {
@@ -57,10 +60,8 @@ impl Behind {
         for word in words {
             behind.add(word, reaching)?;
         }
-        let whole = reaching
-            .file()
-            .filter(|_| words.is_empty() && command.is_empty());
-        if let Some(file) = whole {
+        let whole = whole(words, command, reaching)?;
+        if let Some(file) = &whole {
             behind.add_all(file, reaching)?;
         }
         if let Some((program, arguments)) = command.split_first() {
@@ -117,12 +118,13 @@ impl Behind {
             again();
             return Ok(());
         }
-        let other = Other::new(
+        let mut other = Other::new(
             name.map_or_else(|| name_of(word, &reached), str::to_owned),
             mask::text(&word.to_string_lossy()),
             text.clone(),
             reached,
         );
+        other.settings = reaching.settings(word, "serve")?;
         let text = mask::text(&text);
         self.words.push(match name {
             Some(name) => format!("{name}:={text}"),
@@ -137,12 +139,10 @@ impl Behind {
         for found in configured::enabled_in(file)? {
             let name = program::plain(&found.entry.name);
             let reached = reaching.configured(&found, "serve")?;
-            self.others.push(Other::new(
-                name,
-                found.entry.name.clone(),
-                String::new(),
-                reached,
-            ));
+            let shown = found.entry.name.clone();
+            let mut other = Other::new(name, shown, String::new(), reached);
+            other.settings = found.entry.settings;
+            self.others.push(other);
         }
         if self.others.is_empty() {
             let why = format!("{} has no servers that are switched on", ui::path(file));
@@ -193,16 +193,80 @@ impl Other {
             shown,
             text,
             reached,
+            settings: Settings::default(),
         }
     }
 
-    /// The way to it.
+    /// It behind a gateway, as its configuration says.
     ///
     /// # Errors
-    /// There is none.
-    pub(super) fn connect(self) -> Result<Connect, Failure> {
-        Manner::default().on(self.reached.connect()?)
+    /// There is no way to it.
+    pub(super) fn upstream(self) -> Result<Upstream, Failure> {
+        let connect = way(self.reached, &self.settings)?;
+        ruled(Upstream::new(self.name, connect), &self.settings)
     }
+}
+
+/// The way to a server.
+fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
+    let manner = Manner {
+        era: settings.era.map(Speak::from),
+        ..Manner::default()
+    };
+    let connect = manner.on(reached.connect()?)?;
+    Ok(match settings.timeout {
+        Some(timeout) => connect.idle(timeout),
+        None => connect,
+    })
+}
+
+/// A server of which clients see what is to be seen.
+fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream, Failure> {
+    let upstream = upstream
+        .tools(seen(&settings.tools)?)
+        .prompts(seen(&settings.prompts)?)
+        .resources(seen(&settings.resources)?);
+    Ok(match settings.sessions {
+        Sessions::PerClient => upstream,
+        Sessions::Shared => upstream.in_common(),
+    })
+}
+
+fn seen(rules: &Rules) -> Result<Seen, Failure> {
+    let wrong = |error| Failure::usage(format!("a pattern is none: {error}"));
+    let mut seen = Seen::all().deny(&rules.deny).map_err(wrong)?;
+    if let Some(allow) = &rules.allow {
+        seen = seen.allow(allow).map_err(wrong)?;
+    }
+    for (own, new) in &rules.rename {
+        seen = seen.rename(own, new);
+    }
+    for (own, text) in &rules.describe {
+        seen = seen.describe(own, text);
+    }
+    Ok(seen)
+}
+
+/// The file all of whose servers are meant: where nothing else is named, the one that is, or the nearest of our own.
+fn whole(
+    words: &[OsString],
+    command: &[OsString],
+    reaching: &Reaching,
+) -> Result<Option<PathBuf>, Failure> {
+    if !words.is_empty() || !command.is_empty() {
+        return Ok(None);
+    }
+    if let Some(file) = reaching.file() {
+        return Ok(Some(file.to_owned()));
+    }
+    let nearest = own::files(&configured::places()?).into_iter().next();
+    if let Some(file) = &nearest {
+        ui::note(&format!(
+            "note: nothing is named; all servers of {} are served\n",
+            ui::path(file)
+        ));
+    }
+    Ok(nearest)
 }
 
 /// `NAME:=SERVER` says how its tools are told from others'.

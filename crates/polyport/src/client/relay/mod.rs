@@ -355,6 +355,7 @@ impl Shared {
             hearing.log(level).await;
         }
         let wait = Wait {
+            idle: self.client.idle,
             total: Some(LONGEST),
             progress: hears(&asking),
             logs: context.envelope().log_level(),
@@ -362,7 +363,6 @@ impl Shared {
             on_behalf_of: self.facts(context),
             answers: Some(self.answers(asking)),
             why: Some(given_up(context)),
-            ..Wait::default()
         };
         let asked = if self.shares_tasks(context) {
             self.client

@@ -1,0 +1,291 @@
+//! What polyport.toml says of servers, held to by `polyport serve`.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Output, Stdio};
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{BINARY, Place};
+
+/// A folder with this in its polyport.toml; `<demo>` stands for what starts the built-in server.
+fn place(text: &str) -> Place {
+    let place = Place::new();
+    let demo = format!("command = '{BINARY}'\nargs = ['serve', 'demo']");
+    place.write("polyport.toml", &text.replace("<demo>", &demo));
+    place
+}
+
+/// A verb at `polyport serve` with these words.
+fn through(place: &Place, verb: &[&str], serve: &[&str], rest: &[&str]) -> Output {
+    let words = [verb, &["--", BINARY, "serve"], serve, &["--"], rest].concat();
+    place.command(words).output().unwrap()
+}
+
+/// The names of what is listed.
+fn listed(place: &Place, serve: &[&str], kind: &str) -> Vec<String> {
+    let output = through(place, &["ls", "--json"], serve, &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed = listed[kind].as_array().unwrap().iter();
+    let name = |thing: &Value| {
+        let name = thing.get("name").filter(|_| !kind.starts_with("resource"));
+        let name = name
+            .or_else(|| thing.get("uri"))
+            .or_else(|| thing.get("uriTemplate"));
+        name.unwrap().as_str().unwrap().to_owned()
+    };
+    listed.map(name).collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const RULES: &str = "[servers.one]\n<demo>\n\
+    [servers.one.tools]\nallow = ['a*', 'echo', 'who*', 'wait']\ndeny = ['*ai*']\n\
+    rename = { echo = 'say' }\ndescribe = { add = 'Sums.' }\n\
+    [servers.one.prompts]\ndeny = ['greet']\n\
+    [servers.one.resources]\nallow = ['demo://greeting*']\n\
+    [servers.off]\ncommand = 'never'\nenabled = false\n";
+
+// req: S-GATE-RULES, S-CONFIG-HOLDS
+#[test]
+fn lists_and_calls_are_held_to_the_same_rules() {
+    let place = place(RULES);
+    // The nearest file is found, or the one that is named is taken.
+    for serve in [&[][..], &["--config", "polyport.toml"], &["one"]] {
+        assert_eq!(
+            listed(&place, serve, "tools"),
+            ["add", "say", "whoami"],
+            "{serve:?}"
+        );
+        assert_eq!(listed(&place, serve, "prompts"), ["review"]);
+        assert_eq!(listed(&place, serve, "resources"), ["demo://greeting"]);
+        for (verb, hidden, missing) in [
+            ("read", "demo://counter", "demo://nowhere"),
+            ("read", "demo://%63ounter", "demo://nowhere"),
+        ] {
+            let hidden = through(&place, &[verb], serve, &[hidden]);
+            let missing = through(&place, &[verb], serve, &[missing]);
+            assert_eq!(hidden.status.code(), Some(5), "{hidden:?}");
+            let plain = |output: &Output| {
+                let said = said(output);
+                said.split("demo://").next().unwrap_or_default().to_owned()
+            };
+            assert_eq!(plain(&hidden), plain(&missing));
+        }
+        let mut host = place.host(serve);
+        for tool in ["wait", "echo", "count", "nowhere"] {
+            let refused = host.refused("tools/call", json!({"name": tool, "arguments": {}}));
+            let unknown = json!({"code": -32602, "message": format!("Unknown tool: {tool}")});
+            assert_eq!(refused, unknown, "{serve:?}");
+        }
+        host.close_input();
+        host.end();
+        let output = through(&place, &["call"], serve, &["say", "text=hi"]);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "hi\n",
+            "{output:?}"
+        );
+        let output = through(&place, &["show"], serve, &["add"]);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("Sums."));
+    }
+}
+
+// req: S-CONFIG, S-CONFIG-HOLDS
+#[test]
+fn a_file_of_any_name_is_held_to_the_letter() {
+    let place = place("");
+    let text = RULES.replace(
+        "<demo>",
+        &format!("command = '{BINARY}'\nargs = ['serve', 'demo']"),
+    );
+    place.write("team.toml", &text);
+    let serve = ["--config", "team.toml"];
+    assert_eq!(listed(&place, &serve, "tools"), ["add", "say", "whoami"]);
+    place.write("team.toml", &text.replace("deny", "dney"));
+    for words in [
+        &["serve", "--config", "team.toml"][..],
+        &["serve", "team.toml:one"],
+        &["config", "check", "team.toml"],
+    ] {
+        let output = place.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
+        let said = said(&output);
+        assert!(
+            said.contains("team.toml:6: servers.one.tools.dney: is not known"),
+            "{said}"
+        );
+        assert!(said.contains("did you mean deny?"), "{said}");
+    }
+}
+
+// req: S-CONFIG-HOLDS
+#[test]
+fn one_era_is_spoken_where_that_is_said() {
+    let place =
+        place("[servers.old]\n<demo>\nera = 'legacy'\n[servers.new]\n<demo>\nera = 'modern'\n");
+    for (name, revision) in [("old", "2025-11-25"), ("new", "2026-07-28")] {
+        let output = place.command(["ls", "--frames", name]).output().unwrap();
+        let said = said(&output);
+        assert!(said.contains(revision), "{name}: {said}");
+        assert_eq!(
+            said.contains("\"initialize\""),
+            name == "old",
+            "{name}: {said}"
+        );
+        assert_eq!(
+            said.contains("server/discover"),
+            name == "new",
+            "{name}: {said}"
+        );
+        // Behind a gateway likewise, whatever its client speaks.
+        for era in ["legacy", "modern"] {
+            let output = through(
+                &place,
+                &["call", "--era", era],
+                &[name],
+                &["add", "a=1", "b=2"],
+            );
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+        }
+    }
+}
+
+// req: S-CONFIG-HOLDS
+#[test]
+fn a_server_is_waited_for_as_long_as_is_said() {
+    let place = place("[servers.slow]\n<demo>\ntimeout = 0.2\n");
+    let output = through(&place, &["call"], &[], &["wait", "seconds=600"]);
+    let said = said(&output);
+    assert!(said.contains("did not answer in time"), "{said}");
+    let output = through(&place, &["call"], &[], &["add", "a=1", "b=2"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+// req: V-1101, S-CONFIG-HOLDS
+#[test]
+fn only_what_is_named_of_the_environment_is_passed_on() {
+    let place = place(&format!(
+        "[servers.one]\ncommand = 'sh'\nargs = ['-c', 'env > seen; exec {BINARY} serve demo']\n\
+         env = {{ MINE = '${{CANARY_ONE}}' }}\npass_env = ['CANARY_TWO', 'CANARY_NONE']\n"
+    ));
+    let words = ["call", "--", BINARY, "serve", "--", "add", "a=1", "b=2"];
+    let mut command = place.command(["call", "one", "add", "a=1", "b=2"]);
+    for (name, value) in [
+        ("CANARY_ONE", "1"),
+        ("CANARY_TWO", "2"),
+        ("CANARY_THREE", "3"),
+    ] {
+        command.env(name, value);
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {output:?}");
+    let seen = fs::read_to_string(place.path("seen")).unwrap();
+    let mut canaries: Vec<&str> = seen
+        .lines()
+        .filter(|line| line.contains("CANARY") || line.starts_with("MINE="))
+        .collect();
+    canaries.sort_unstable();
+    assert_eq!(canaries, ["CANARY_TWO=2", "MINE=1"]);
+}
+
+// req: V-1103, V-1105, S-CONFIG-HOLDS
+#[test]
+fn secrets_of_headers_are_sent_and_shown_nowhere() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let heard = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = Vec::new();
+        let mut byte = [0];
+        while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+            request.push(byte[0]);
+        }
+        let refused = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        stream.write_all(refused).unwrap();
+        String::from_utf8(request).unwrap().to_ascii_lowercase()
+    });
+    let place = place(&format!(
+        "[servers.far]\nurl = 'http://{address}/mcp'\n\
+         [servers.far.headers]\nAuthorization = 'Bearer ${{file:token.txt}}'\nX-Of-Env = '${{CANARY_TOKEN}}'\n"
+    ));
+    place.write("token.txt", "canary-of-file\n");
+    let secret = |text: &str| text.contains("canary-of");
+    for words in [
+        &["config", "show", "--expand", "file"][..],
+        &["config", "show", "--json", "--expand", "file"],
+        &["config", "check", "--expand", "file"],
+        &["servers", "--json"],
+        &["ls", "-v", "far", "--expand", "file"],
+    ] {
+        let mut command = place.command(words);
+        let output = command
+            .env("CANARY_TOKEN", "canary-of-env")
+            .output()
+            .unwrap();
+        let all = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(!secret(&all), "{words:?}: {all}");
+    }
+    let heard = heard.join().unwrap();
+    assert!(
+        heard.contains("authorization: bearer canary-of-file\r\n"),
+        "{heard}"
+    );
+    assert!(heard.contains("x-of-env: canary-of-env\r\n"), "{heard}");
+    // A log of everything has them neither.
+    let mut command = place.command([
+        "ls",
+        "--",
+        BINARY,
+        "serve",
+        "--expand",
+        "file",
+        "--log-level",
+        "trace",
+    ]);
+    let output = command
+        .env("CANARY_TOKEN", "canary-of-env")
+        .output()
+        .unwrap();
+    assert!(!secret(&said(&output)), "{output:?}");
+    // Without leave no file is read: a file that somebody else has written would send it where he likes.
+    let output = place
+        .command(["serve"])
+        .env("CANARY_TOKEN", "x")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said(&output).contains("--expand"), "{output:?}");
+}
+
+// req: S-GATE-COMMON, S-CONFIG-HOLDS
+#[test]
+fn one_session_serves_all_clients_where_that_is_said() {
+    for (sessions, want) in [("shared", 1), ("per-client", 2)] {
+        let place = place(&format!(
+            "[servers.one]\ncommand = 'sh'\nargs = ['-c', 'echo started >> starts; exec {BINARY} serve demo']\n\
+             era = 'legacy'\nsessions = '{sessions}'\n"
+        ));
+        let mut http = place.listener(&["--listen", "0"], Stdio::null());
+        http.until_said("\"url\":");
+        let said = http.stderr();
+        let url = said
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"));
+        for _ in 0..2 {
+            let words = ["call", "--era", "legacy", url.unwrap(), "add", "a=1", "b=2"];
+            let output = place.command(words).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+        }
+        http.signal(Signal::TERM);
+        assert_eq!(http.end().1, Some(0));
+        let starts = fs::read_to_string(place.path("starts")).unwrap();
+        assert_eq!(starts.lines().count(), want, "{sessions}");
+    }
+}
