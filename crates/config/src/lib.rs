@@ -3,12 +3,13 @@
 //!
 //! # Layout
 //! - `node`: a text of JSON or TOML as values with lines. `file`, `entry`: the servers in it. `fault`: what is wrong, and where.
-//! - `hosts`, `places`: where each host keeps its file. `own`: where ours is. `check`,
-//!   `settings`: what it may say, to the letter. `lookup`: a server by its name.
+//! - `hosts`, `places`: where each host keeps its file. `lookup`: a server by its name.
+//! - `own`: where our own file is. `check`, `settings`: what it may say, to the letter. `change`: what it becomes.
 //! - `install`: an entry in a host's file. `edit`: in its text. `write`: onto the disk. `undo`: and back to the byte.
 //! - `word`: what a word on the command line means.
 //! - `variables`: what is filled in. `secret`, `mask`: what is not shown.
 
+mod change;
 mod check;
 mod edit;
 mod entry;
@@ -28,6 +29,7 @@ mod variables;
 mod word;
 mod write;
 
+pub use change::Change;
 pub use check::is_name;
 pub use edit::{Refused, Spot};
 pub use entry::{Entry, Field, Remote, Start, Way};

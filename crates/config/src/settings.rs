@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 /// What is said of a server beside the way to it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -91,12 +91,21 @@ impl Settings {
 }
 
 impl Settings {
-    /// What is not as always, as our own file says it: keys, and JSON values that are those of TOML, too.
-    pub fn written(&self) -> Vec<(String, Json)> {
-        let mut all = Vec::new();
-        let mut say = |key: &str, value: Json| all.push((key.to_owned(), value));
+    /// What is not as always, as our own file says it.
+    pub fn entry(&self) -> Map<String, Json> {
+        let mut entry = Map::new();
+        let mut say = |key: &str, value: Json| _ = entry.insert(key.to_owned(), value);
         if let Some(timeout) = self.timeout {
-            say("timeout", json!(timeout.as_secs_f64()));
+            let seconds = timeout.as_secs_f64();
+            let is_whole = timeout.subsec_nanos() == 0;
+            say(
+                "timeout",
+                if is_whole {
+                    json!(timeout.as_secs())
+                } else {
+                    json!(seconds)
+                },
+            );
         }
         match self.era {
             None => {}
@@ -110,22 +119,28 @@ impl Settings {
             say("pass_env", json!(self.pass_env));
         }
         for (kind, rules) in self.rules() {
-            if let Some(allow) = &rules.allow {
-                say(&format!("{kind}.allow"), json!(allow));
+            let rules = rules.entry();
+            if !rules.is_empty() {
+                say(kind, Json::Object(rules));
             }
-            if !rules.deny.is_empty() {
-                say(&format!("{kind}.deny"), json!(rules.deny));
-            }
-            for (key, pairs) in [("rename", &rules.rename), ("describe", &rules.describe)] {
-                for (own, text) in pairs {
-                    say(
-                        &format!("{kind}.{key}.{}", toml_edit::Key::new(own)),
-                        json!(text),
-                    );
+        }
+        entry
+    }
+
+    /// The same as lines: keys with dots, and values that are those of TOML, too.
+    pub fn written(&self) -> Vec<(String, Json)> {
+        fn flat(before: &str, members: Map<String, Json>, lines: &mut Vec<(String, Json)>) {
+            for (name, value) in members {
+                let key = format!("{before}{}", toml_edit::Key::new(name));
+                match value {
+                    Json::Object(members) => flat(&format!("{key}."), members, lines),
+                    value => lines.push((key, value)),
                 }
             }
         }
-        all
+        let mut lines = Vec::new();
+        flat("", self.entry(), &mut lines);
+        lines
     }
 
     fn rules(&self) -> [(&'static str, &Rules); 3] {
@@ -138,6 +153,24 @@ impl Settings {
 }
 
 impl Rules {
+    fn entry(&self) -> Map<String, Json> {
+        let mut entry = Map::new();
+        if let Some(allow) = &self.allow {
+            entry.insert("allow".to_owned(), json!(allow));
+        }
+        if !self.deny.is_empty() {
+            entry.insert("deny".to_owned(), json!(self.deny));
+        }
+        for (key, pairs) in [("rename", &self.rename), ("describe", &self.describe)] {
+            let pairs = pairs.iter().map(|(own, text)| (own.clone(), json!(text)));
+            let pairs: Map<String, Json> = pairs.collect();
+            if !pairs.is_empty() {
+                entry.insert(key.to_owned(), Json::Object(pairs));
+            }
+        }
+        entry
+    }
+
     fn sentences(&self, kind: &str) -> Vec<String> {
         let mut said = Vec::new();
         let deny = self.deny.join(", ");

@@ -15,7 +15,7 @@ use crate::printing;
 use crate::ui;
 use what::What;
 
-mod diff;
+pub(super) mod diff;
 mod what;
 
 /// Write a server into the configuration of an AI host

@@ -5,6 +5,7 @@ pub(crate) mod complete;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod edit;
 pub(crate) mod help;
 pub(crate) mod install;
 mod listing;

@@ -17,14 +17,17 @@ use crate::ui;
 
 /// List the servers that are known by a name
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    visible_alias = "list",
+    after_help = "\
 The first column is what stands for the server in any verb; polyport help server says what else may.
 Secrets are shown as ****.
 
 Examples:
   polyport servers
   polyport servers --discover     what every AI host on this machine has, too
-  polyport ls claude-code:github  use one of them")]
+  polyport ls claude-code:github  use one of them"
+)]
 pub(crate) struct List {
     /// Look into the files of every host that is known, too
     #[arg(long)]

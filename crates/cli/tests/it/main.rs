@@ -14,6 +14,7 @@ mod completion;
 mod configured;
 mod demo;
 mod doctoring;
+mod editing;
 mod ends;
 mod eras;
 mod folder;

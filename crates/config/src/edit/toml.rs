@@ -10,6 +10,11 @@ use super::{Refused, Spot, refused};
 pub(super) fn put(text: &str, spot: &Spot, entry: &Json) -> Result<String, Refused> {
     let path: Vec<&str> = path(spot);
     let document = parse(text)?;
+    if !entry.is_object() {
+        let mut edited = document.into_mut();
+        set_inside(&mut edited, &path, entry)?;
+        return Ok(edited.to_string());
+    }
     if own_lines(&document, text, &path).is_some() {
         // Where the old one stood, the new one stands.
         let mut after = text.to_owned();

@@ -9,7 +9,7 @@ use crate::ui;
 const AROUND: usize = 2;
 
 /// The lines that change, and some around them.
-pub(super) fn lines(before: &str, after: &str) -> String {
+pub(in crate::commands) fn lines(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = String::new();
     for (i, group) in diff.grouped_ops(AROUND).iter().enumerate() {

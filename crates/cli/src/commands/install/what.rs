@@ -36,6 +36,8 @@ impl What<'_> {
             (_, [_, ..]) => Err(Failure::usage("a back-end and a command are two servers")
                 .hint("install one after the other")),
             ([one], []) => match self.elsewhere(one)? {
+                // What our file says of it no host would hold to.
+                Some(entry) if entry.settings != Settings::default() => self.joined(self.backends),
                 Some(entry) => Ok(absolute(entry, places)),
                 None => self.served(),
             },
