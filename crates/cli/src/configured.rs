@@ -27,7 +27,7 @@ const COMMAND_BYTES: u64 = 64 * 1024;
 const NAMED: usize = 12;
 
 /// Where names of servers are looked up, and what their variables may do.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Config {
     /// Look names of servers up in this file alone
     #[arg(long, value_name = "FILE")]
@@ -199,16 +199,24 @@ impl Config {
 /// The servers of a file that are switched on.
 ///
 /// # Errors
-/// It cannot be read, or something is wrong with one of them.
+/// It cannot be read, or something is wrong with it.
 pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
-    let project = std::env::current_dir().unwrap_or_default();
     let servers = if own::is_own(file) {
-        Own::read(file).map(|own| own.servers)
+        // A key that nobody knows may have been meant to hide something.
+        let own = Own::read(file).map_err(|fault| wrong(&fault))?;
+        if let Some(fault) = own.faults.first() {
+            return Err(wrong(fault));
+        }
+        own.servers
     } else {
-        Servers::read(file, &project)
+        let project = std::env::current_dir().unwrap_or_default();
+        Servers::read(file, &project).map_err(|fault| wrong(&fault))?
     };
-    let servers = servers.map_err(|fault| wrong(&fault))?;
-    let found = servers.names().map(|name| in_file(file, name));
+    let found = servers.names().map(|name| {
+        let entry = servers.get(name).map_err(|fault| wrong(&fault))?;
+        let file = file.to_owned();
+        Ok(Found { file, entry })
+    });
     let found: Vec<Found> = found.collect::<Result<_, _>>()?;
     Ok(found
         .into_iter()

@@ -105,6 +105,7 @@ pub(crate) fn program() -> clap::Command {
             "inherit_env",
             "expand",
             "env_file",
+            "drain",
             "messages_path",
             "sessions",
             "seal_keys",

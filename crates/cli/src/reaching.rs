@@ -15,7 +15,7 @@ use crate::target::Target;
 use crate::{secrets, ui, values};
 
 /// How servers are started and reached.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Reaching {
     /// One variable of the command's environment
     #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = values::variable)]
@@ -149,7 +149,26 @@ impl Reaching {
         if verb != "doctor" {
             configured::tell_doubts(found);
         }
-        let entry: Entry<Expanded> = self.config.expanded(found).map_err(|f| wrong(&f))?;
+        self.reached(found, self.expanded(found)?)
+    }
+
+    /// Its entry with its variables filled in.
+    ///
+    /// # Errors
+    /// One cannot be.
+    pub(crate) fn expanded(&self, found: &Found) -> Result<Entry<Expanded>, Failure> {
+        self.config.expanded(found).map_err(|fault| wrong(&fault))
+    }
+
+    /// The server that such an entry says.
+    ///
+    /// # Errors
+    /// It is nothing that can be reached.
+    pub(crate) fn reached(
+        &self,
+        found: &Found,
+        entry: Entry<Expanded>,
+    ) -> Result<Reached, Failure> {
         let pairs = |pairs: Vec<(String, Expanded)>| {
             let plain = pairs.into_iter().map(|(name, value)| {
                 if value.shown != value.text {

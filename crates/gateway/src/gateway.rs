@@ -11,7 +11,7 @@ use polyport_wire::{Limits, Params, splice, write};
 
 use crate::catalogue::Kind;
 use crate::names::Prefix;
-use crate::peer::Peer;
+use crate::peer::{Peer, key};
 use crate::peers::Peers;
 use crate::upstream::{Shared, Upstream};
 use crate::{addresses, discover, lists, tasks};
@@ -77,30 +77,14 @@ impl Gateway {
 impl Handler for Gateway {
     async fn call(&self, call: Call) -> Outcome {
         let peer = self.peers.busy(call.context.envelope());
-        if peer.shared().is_transparent() {
-            return match peer.relay(0).await {
-                Ok(relay) => relay.call(call).await,
-                Err(error) => Outcome::Failed(error),
-            };
+        if !peer.shared().may_change {
+            return answer(&peer, call).await;
         }
-        let params = call.params.clone();
-        match call.method {
-            "server/discover" => discover::discover(&peer, &call.context).await,
-            "tools/list" => lists::page(&peer, Kind::Tools, &params).await,
-            "prompts/list" => lists::page(&peer, Kind::Prompts, &params).await,
-            "resources/list" => lists::page(&peer, Kind::Resources, &params).await,
-            "resources/templates/list" => lists::page(&peer, Kind::Templates, &params).await,
-            "tools/call" => named(&peer, Kind::Tools, call).await,
-            "prompts/get" => named(&peer, Kind::Prompts, call).await,
-            "resources/read" | "resources/subscribe" => addressed(&peer, call).await,
-            // The edge tells the bus, and that the server once nobody is left.
-            "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
-            "subscriptions/listen" => listen(&peer, &params).await,
-            "completion/complete" => complete(&peer, call).await,
-            "tasks/list" => tasks::list(&peer, call).await,
-            method if method.starts_with("tasks/") => tasks::about(&peer, call).await,
-            method => Outcome::Failed(RpcError::method_not_found(method)),
-        }
+        let peer = peer.of_call(&call);
+        let key = key(&call);
+        let outcome = answer(&peer, call).await;
+        peer.note(&key, &outcome);
+        outcome
     }
 
     fn notice(&self, notice: Notice) {
@@ -128,6 +112,34 @@ impl Handler for Gateway {
 
     async fn shutdown(&self) {
         self.peers.close().await;
+    }
+}
+
+/// The answer to a request.
+async fn answer(peer: &Peer, call: Call) -> Outcome {
+    if peer.shared().is_transparent() {
+        return match peer.relay(0).await {
+            Ok(relay) => relay.call(call).await,
+            Err(error) => Outcome::Failed(error),
+        };
+    }
+    let params = call.params.clone();
+    match call.method {
+        "server/discover" => discover::discover(peer, &call.context).await,
+        "tools/list" => lists::page(peer, Kind::Tools, &params).await,
+        "prompts/list" => lists::page(peer, Kind::Prompts, &params).await,
+        "resources/list" => lists::page(peer, Kind::Resources, &params).await,
+        "resources/templates/list" => lists::page(peer, Kind::Templates, &params).await,
+        "tools/call" => named(peer, Kind::Tools, call).await,
+        "prompts/get" => named(peer, Kind::Prompts, call).await,
+        "resources/read" | "resources/subscribe" => addressed(peer, call).await,
+        // The edge tells the bus, and that the server once nobody is left.
+        "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
+        "subscriptions/listen" => listen(peer, &params).await,
+        "completion/complete" => complete(peer, call).await,
+        "tasks/list" => tasks::list(peer, call).await,
+        method if method.starts_with("tasks/") => tasks::about(peer, call).await,
+        method => Outcome::Failed(RpcError::method_not_found(method)),
     }
 }
 

@@ -6,7 +6,7 @@ mod watching;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport::client::{Link, LinkError, Relay, Shown};
@@ -21,8 +21,8 @@ use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
 use crate::owners::Tasks;
 use crate::upstream::Shared;
-use current::Before;
-pub(crate) use current::Current;
+use current::{Asked, Before};
+pub(crate) use current::{Current, key};
 use watching::{Watch, watch};
 
 /// How long a client that comes waits for the servers. Those that need longer are told of when they are there.
@@ -52,6 +52,10 @@ pub(crate) struct Peer {
     calls: AtomicUsize,
     /// Told when none runs any more.
     quiet: Notify,
+    /// Those that wait for the client's answers.
+    asked: Asked,
+    /// What the client had before, as long as something of it goes on.
+    before: Mutex<Vec<Weak<Self>>>,
     /// Lists of servers that did not come in time, and when.
     late: Mutex<HashMap<(usize, usize), Instant>>,
     begun: Instant,
@@ -107,6 +111,8 @@ impl Peer {
             places: Mutex::new(places),
             calls: AtomicUsize::new(0),
             quiet: Notify::new(),
+            asked: Asked::default(),
+            before: Mutex::default(),
             late: Mutex::default(),
             begun: Instant::now(),
             used: Mutex::new(Instant::now()),
@@ -355,6 +361,7 @@ impl Peer {
     /// Ends all connections of this client, in bounded time.
     pub(crate) async fn close(&self) {
         self.leave();
+        self.let_go();
         let mut closing = JoinSet::new();
         for (link, common) in self.links.iter().zip(&self.shared.common) {
             if common.is_none() {

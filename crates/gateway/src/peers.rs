@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use polyport::{Bus, Envelope, Principal};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
@@ -34,6 +35,8 @@ struct Inner {
     sessions: Mutex<Vec<Weak<OfSession>>>,
     /// Connections that are being ended.
     closing: Mutex<JoinSet<()>>,
+    /// All of them are to be.
+    over: watch::Sender<bool>,
 }
 
 /// Who a modern client is: two of the same share a connection to each server.
@@ -101,11 +104,12 @@ impl Peers {
         drop(sessions);
         let mut closing = self.inner.closing();
         while closing.try_join_next().is_some() {}
+        let over = self.inner.over.subscribe();
         closing.spawn(async move {
             let mut retiring = JoinSet::new();
             for peer in gone {
-                let new = new.clone();
-                retiring.spawn(async move { peer.retire(&new).await });
+                let (new, over) = (new.clone(), over.clone());
+                retiring.spawn(async move { peer.retire(&new, over).await });
             }
             retiring.join_all().await;
             for (upstream, common) in old.upstreams.iter().zip(&old.common) {
@@ -203,6 +207,7 @@ impl Peers {
 
     /// Ends all connections, in bounded time.
     pub(crate) async fn close(&self) {
+        self.inner.over.send_replace(true);
         let runtime = Handle::current();
         let clients: Vec<_> = self.inner.clients().drain().collect();
         for (_, peer) in clients {

@@ -10,7 +10,7 @@ use polyport::client::Connect;
 use polyport::{Ended, Era, Limits, Revisions, Server, Service, StartError};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, FolderError, Folders};
-use polyport_gateway::{Gateway, Upstream};
+use polyport_gateway::{Gateway, GatewayHandle, Upstream};
 use rustix::fs::{FileType, fstat};
 
 use crate::demo;
@@ -23,14 +23,17 @@ use crate::ui;
 use behind::{Behind, Other};
 use entry::Entry;
 use http::Http;
+use reload::Reload;
 use start_up::{Reached, StartUp};
 
 mod behind;
 mod entry;
 mod http;
 mod keys;
+mod reload;
 mod start_up;
 mod stop;
+mod upstream;
 
 /// Serve folders and other MCP servers as one MCP server
 #[derive(Debug, Args)]
@@ -47,7 +50,7 @@ Examples:
   polyport serve demo                             the built-in server; ./demo is a folder
   polyport serve :3000 web:=https://a.example/mcp ./notes   two servers and a folder
   polyport serve --listen 8080 -- npx -y server   one for stdio, at http://127.0.0.1:8080/mcp
-  polyport serve --config .mcp.json               all servers of a configuration
+  polyport serve --config .mcp.json --reload      all servers of a configuration, as it changes
   claude mcp add notes -- polyport serve ~/notes  let a host start it")]
 pub(crate) struct Serve {
     /// A folder, demo for the built-in server, or another server (polyport help server)
@@ -74,6 +77,9 @@ pub(crate) struct Serve {
     /// Serve only modern (since 2026) or legacy clients
     #[arg(long, value_enum, default_value_t = Speak::Both, value_name = "both|modern|legacy", hide_possible_values = true)]
     era: Speak,
+    /// Follow the configuration as it changes
+    #[arg(long)]
+    reload: bool,
     /// How long running calls may take to finish at the end
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain: u32,
@@ -101,6 +107,9 @@ enum Speak {
     Legacy,
 }
 
+/// A configuration that may change, and the gateway to its servers.
+type Changing = Option<(Reload, GatewayHandle)>;
+
 impl Serve {
     /// Serves until the end.
     ///
@@ -110,7 +119,7 @@ impl Serve {
         self.log.start();
         let (transport, why) = self.transport()?;
         let keys = self.seal_keys.as_deref().map(keys::read).transpose()?;
-        let (service, start_up) = self.service()?;
+        let (service, start_up, reload) = self.service()?;
         let revisions = match self.era {
             Speak::Both => Revisions::ALL,
             Speak::Modern => Revisions::of(Era::Modern),
@@ -126,6 +135,9 @@ impl Serve {
             .build()
             .map_err(|error| Failure::unexpected(format!("cannot start: {error}")))?;
         let ended = runtime.block_on(async {
+            if let Some((reload, gateway)) = reload {
+                reload.watch(gateway)?;
+            }
             match transport {
                 Transport::Stdio => stdio(&service, &start_up, why).await,
                 Transport::Http => self.http.serve(service, &start_up, why).await,
@@ -169,21 +181,30 @@ impl Serve {
     }
 
     /// What serves, and what is said of it.
-    fn service(&self) -> Result<(Service, StartUp), Failure> {
-        let behind = Behind::read(&self.backends, &self.command, &self.reaching)?;
+    fn service(&self) -> Result<(Service, StartUp, Changing), Failure> {
+        let behind = Behind::read(&self.backends, &self.command, &self.reaching, self.reload)?;
         let mut start_up = StartUp::new(self.entry(&behind));
         let Behind {
             targets,
             at,
             mut others,
+            reload,
             ..
         } = behind;
+        if let Some(reload) = reload {
+            for other in others {
+                start_up.will_add_other(other.kind, &other.shown);
+            }
+            let gateway = Gateway::new(reload.upstreams());
+            let handle = gateway.handle();
+            return Ok((Service::new(gateway), start_up, Some((reload, handle))));
+        }
         if self.write && targets.iter().all(|target| target.folder().is_none()) {
             ui::say("note: --write is for folders, and none is named\n");
         }
         if others.is_empty() {
             let server = self.server(&targets, &mut start_up)?;
-            return Ok((server.into_service(), start_up));
+            return Ok((server.into_service(), start_up, None));
         }
         let after = others.split_off(at);
         let mut upstreams = joined(others, &mut start_up)?;
@@ -197,7 +218,7 @@ impl Serve {
             upstreams.push(Upstream::new(name, connect));
         }
         upstreams.extend(joined(after, &mut start_up)?);
-        Ok((Service::new(Gateway::new(upstreams)), start_up))
+        Ok((Service::new(Gateway::new(upstreams)), start_up, None))
     }
 
     /// What of it we serve ourselves.
@@ -248,6 +269,9 @@ impl Serve {
         if self.era != Speak::Both {
             let era = self.era.to_possible_value().expect("no value is hidden");
             arguments.extend(["--era".to_owned(), era.get_name().to_owned()]);
+        }
+        if self.reload {
+            arguments.push("--reload".to_owned());
         }
         arguments.extend(self.reaching.written());
         arguments.extend(behind.command.iter().cloned());

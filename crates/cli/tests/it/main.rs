@@ -27,6 +27,7 @@ mod log;
 mod memory;
 mod reading;
 mod readme;
+mod reloading;
 mod replicas;
 mod results;
 mod ruled;

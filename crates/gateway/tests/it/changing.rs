@@ -166,6 +166,74 @@ async fn a_call_that_runs_ends_as_it_would_have() {
 
 // req: S-GATE-RELOAD
 #[tokio::test]
+async fn a_call_that_waits_for_answers_goes_on_where_it_asked() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let ended = Arc::new(Notify::new());
+            let told = ended.clone();
+            let asks = Server::new("asks", "1")
+                .add_tool(asking())
+                .on_shutdown(move || {
+                    told.notify_one();
+                    async {}
+                });
+            let count = Count::default();
+            let gateway = Gateway::new([count.of(asks, "asks", theirs)]);
+            let handle = gateway.handle();
+            let service = Service::new(gateway);
+            let connect = Connect::service(service.clone()).on_form(move |_| {
+                // Others take its place while it waits.
+                handle.replace([]);
+                async { ElicitResult::accept(None) }
+            });
+            let client = connect.speaks(Revisions::NONE.with(ours));
+            let client = client.connect().await.unwrap();
+            let answer = called(&client, "ask").await.unwrap();
+            assert!(answer.contains("Given"), "{ours} to {theirs}: {answer}");
+            timeout(LONG, ended.notified()).await.unwrap();
+            let unknown = called(&client, "ask").await.unwrap_err();
+            assert!(unknown.to_string().contains("Unknown tool"), "{unknown}");
+        }
+    }
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn whoever_leaves_without_an_answer_keeps_nothing_alive() {
+    let theirs = ERAS[1];
+    for ours in ERAS {
+        let ended = Arc::new(Notify::new());
+        let told = ended.clone();
+        let asks = Server::new("asks", "1")
+            .add_tool(asking())
+            .on_shutdown(move || {
+                told.notify_one();
+                async {}
+            });
+        let gateway = Gateway::new([Count::default().of(asks, "asks", theirs)]);
+        let handle = gateway.handle();
+        let asked = Arc::new(Notify::new());
+        let tells = asked.clone();
+        let connect = Connect::service(Service::new(gateway)).on_form(move |_| {
+            tells.notify_one();
+            std::future::pending()
+        });
+        let client = connect.speaks(Revisions::NONE.with(ours));
+        let client = client.connect().await.unwrap();
+        let call = tokio::spawn(async move {
+            let _ = called(&client, "ask").await;
+        });
+        timeout(LONG, asked.notified()).await.unwrap();
+        handle.replace([]);
+        // The client goes, and its end of the gateway with it.
+        call.abort();
+        let _ = call.await;
+        timeout(LONG, ended.notified()).await.unwrap();
+    }
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
 async fn a_server_that_is_started_anew_keeps_its_subscriptions() {
     for theirs in ERAS {
         for ours in ERAS {

@@ -4,14 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use polyport::Command;
-use polyport::client::Connect;
-use polyport_config::{Rules, Sessions, Settings, Word, mask, own};
-use polyport_gateway::{Seen, Upstream};
+use polyport_config::{Settings, Word, mask, own};
+use polyport_gateway::Upstream;
 
 use super::entry::absolute;
+use super::reload::Reload;
+use super::upstream::{ruled, way};
 use crate::configured;
 use crate::failure::Failure;
-use crate::reach::{Manner, Reached, Speak};
+use crate::reach::Reached;
 use crate::reaching::Reaching;
 use crate::target::Target;
 use crate::{naming, program, reaching, ui};
@@ -29,6 +30,8 @@ pub(super) struct Behind {
     pub(super) words: Vec<String>,
     /// The command, which stands after all options.
     pub(super) command: Vec<String>,
+    /// Where they stand, if they may change.
+    pub(super) reload: Option<Reload>,
 }
 
 /// A server of somebody else.
@@ -55,14 +58,21 @@ impl Behind {
         words: &[OsString],
         command: &[OsString],
         reaching: &Reaching,
+        may_change: bool,
     ) -> Result<Self, Failure> {
         let mut behind = Self::default();
         for word in words {
             behind.add(word, reaching)?;
         }
         let whole = whole(words, command, reaching)?;
-        if let Some(file) = &whole {
-            behind.add_all(file, reaching)?;
+        match &whole {
+            Some(file) if may_change => behind.add_changing(file, reaching)?,
+            Some(file) => behind.add_all(file, reaching)?,
+            None if may_change => {
+                return Err(Failure::usage("--reload does nothing for what a command line names")
+                    .hint("it is for all servers of a configuration: polyport serve --config FILE --reload"));
+            }
+            None => {}
         }
         if let Some((program, arguments)) = command.split_first() {
             behind.start(program, arguments, reaching)?;
@@ -144,6 +154,24 @@ impl Behind {
             other.settings = found.entry.settings;
             self.others.push(other);
         }
+        self.named_by(file)
+    }
+
+    /// The same, which may change.
+    fn add_changing(&mut self, file: &Path, reaching: &Reaching) -> Result<(), Failure> {
+        let reload = Reload::new(file, reaching)?;
+        for served in &reload.served {
+            let (name, shown) = (program::plain(served.name()), served.name().to_owned());
+            let reached = served.reached.clone();
+            self.others
+                .push(Other::new(name, shown, String::new(), reached));
+        }
+        self.reload = Some(reload);
+        self.named_by(file)
+    }
+
+    /// A host names the file.
+    fn named_by(&mut self, file: &Path) -> Result<(), Failure> {
         if self.others.is_empty() {
             let why = format!("{} has no servers that are switched on", ui::path(file));
             return Err(Failure::usage(why).hint("name another file, or a server"));
@@ -205,46 +233,6 @@ impl Other {
         let connect = way(self.reached, &self.settings)?;
         ruled(Upstream::new(self.name, connect), &self.settings)
     }
-}
-
-/// The way to a server.
-fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
-    let manner = Manner {
-        era: settings.era.map(Speak::from),
-        ..Manner::default()
-    };
-    let connect = manner.on(reached.connect()?)?;
-    Ok(match settings.timeout {
-        Some(timeout) => connect.idle(timeout),
-        None => connect,
-    })
-}
-
-/// A server of which clients see what is to be seen.
-fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream, Failure> {
-    let upstream = upstream
-        .tools(seen(&settings.tools)?)
-        .prompts(seen(&settings.prompts)?)
-        .resources(seen(&settings.resources)?);
-    Ok(match settings.sessions {
-        Sessions::PerClient => upstream,
-        Sessions::Shared => upstream.in_common(),
-    })
-}
-
-fn seen(rules: &Rules) -> Result<Seen, Failure> {
-    let wrong = |error| Failure::usage(format!("a pattern is none: {error}"));
-    let mut seen = Seen::all().deny(&rules.deny).map_err(wrong)?;
-    if let Some(allow) = &rules.allow {
-        seen = seen.allow(allow).map_err(wrong)?;
-    }
-    for (own, new) in &rules.rename {
-        seen = seen.rename(own, new);
-    }
-    for (own, text) in &rules.describe {
-        seen = seen.describe(own, text);
-    }
-    Ok(seen)
 }
 
 /// The file all of whose servers are meant: where nothing else is named, the one that is, or the nearest of our own.

@@ -1,0 +1,48 @@
+//! A server behind the gateway, as its configuration says: the way to it, and what of it clients see.
+
+use polyport::client::Connect;
+use polyport_config::{Rules, Sessions, Settings};
+use polyport_gateway::{Seen, Upstream};
+
+use crate::failure::Failure;
+use crate::reach::{Manner, Reached, Speak};
+
+/// The way to a server.
+pub(super) fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
+    let manner = Manner {
+        era: settings.era.map(Speak::from),
+        ..Manner::default()
+    };
+    let connect = manner.on(reached.connect()?)?;
+    Ok(match settings.timeout {
+        Some(timeout) => connect.idle(timeout),
+        None => connect,
+    })
+}
+
+/// A server of which clients see what is to be seen.
+pub(super) fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream, Failure> {
+    let upstream = upstream
+        .tools(seen(&settings.tools)?)
+        .prompts(seen(&settings.prompts)?)
+        .resources(seen(&settings.resources)?);
+    Ok(match settings.sessions {
+        Sessions::PerClient => upstream,
+        Sessions::Shared => upstream.in_common(),
+    })
+}
+
+fn seen(rules: &Rules) -> Result<Seen, Failure> {
+    let wrong = |error| Failure::usage(format!("a pattern is none: {error}"));
+    let mut seen = Seen::all().deny(&rules.deny).map_err(wrong)?;
+    if let Some(allow) = &rules.allow {
+        seen = seen.allow(allow).map_err(wrong)?;
+    }
+    for (own, new) in &rules.rename {
+        seen = seen.rename(own, new);
+    }
+    for (own, text) in &rules.describe {
+        seen = seen.describe(own, text);
+    }
+    Ok(seen)
+}
