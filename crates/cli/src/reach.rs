@@ -45,7 +45,7 @@ pub(crate) struct Aimed {
 }
 
 /// How a server is spoken to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Manner {
     pub(crate) era: Option<Speak>,
     pub(crate) no_cache: bool,

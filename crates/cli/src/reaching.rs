@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use polyport::Command;
-use polyport_config::{Entry, Expanded, Found, HOSTS, Settings, Way, Word, nearest};
+use polyport_config::{Entry, Expanded, Found, HOSTS, Settings, Way, Word, nearest, own};
 
 use crate::configured::{self, Config, wrong};
 use crate::failure::Failure;
@@ -262,6 +262,17 @@ impl Reaching {
     /// There is no such server.
     pub(crate) fn word_for_hosts(&self, word: &OsStr) -> Result<String, Failure> {
         word_for_hosts(&self.config, word, "serve")
+    }
+
+    /// The file all of whose servers are meant where none is named: the one that is, or the nearest of our own.
+    ///
+    /// # Errors
+    /// The working folder is gone.
+    pub(crate) fn nearest(&self) -> Result<Option<PathBuf>, Failure> {
+        match self.file() {
+            Some(file) => Ok(Some(file.to_owned())),
+            None => Ok(own::files(&configured::places()?).into_iter().next()),
+        }
     }
 
     /// The file that was named for the names of servers.

@@ -9,9 +9,10 @@ use polyport::client::Connect;
 use polyport::model::CODE_RESOURCE_NOT_FOUND;
 use polyport::serde::de::DeserializeOwned;
 use polyport::{Client, ClientError, Code, Command, Raw};
-use polyport_config::{Host, Word};
+use polyport_config::{Host, Settings, Word};
 
 use crate::answers::{self, Answers};
+use crate::configured;
 use crate::failure::Failure;
 use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::reaching::Reaching;
@@ -63,6 +64,15 @@ pub(crate) struct Named {
     pub(crate) rest: Vec<String>,
     /// After how long a request is given up.
     pub(crate) timeout: Option<Duration>,
+}
+
+/// One of several servers that were named.
+pub(crate) struct Aim {
+    /// As it was named.
+    pub(crate) shown: String,
+    pub(crate) reached: Reached,
+    /// What a configuration says of it.
+    pub(crate) settings: Settings,
 }
 
 impl Words {
@@ -144,13 +154,7 @@ impl Words {
             self.reaching.check_options([&reached], is_configured)?;
             Ok(reached)
         });
-        let manner = Manner {
-            era: self.era,
-            no_cache: self.no_cache,
-            roots: self.roots,
-            frames: self.frames,
-            timeout: self.timeout,
-        };
+        let manner = self.manner();
         let aimed = Aimed {
             reached,
             shown,
@@ -158,6 +162,53 @@ impl Words {
             rest,
         };
         Ok((aimed, manner))
+    }
+
+    /// Each server that is named by itself, as many as there are; where none is, all of the configuration.
+    ///
+    /// # Errors
+    /// One is none that there is.
+    pub(crate) fn all(mut self, verb: &str) -> Result<(Vec<Aim>, Manner), Failure> {
+        let mut aims = Vec::new();
+        for word in std::mem::take(&mut self.words) {
+            let word = OsStr::new(&word);
+            aims.push(Aim {
+                shown: polyport_config::mask::text(&word.to_string_lossy()),
+                reached: self.reaching.reach(word, verb)?,
+                settings: self.reaching.settings(word, verb)?,
+            });
+        }
+        if let [program, arguments @ ..] = &self.command[..] {
+            let command = Command::new(program).args(arguments);
+            aims.push(Aim {
+                shown: program.to_string_lossy().into_owned(),
+                reached: Reached::Command(self.reaching.told(command)?),
+                settings: Settings::default(),
+            });
+        }
+        if aims.is_empty() {
+            let file = self.reaching.nearest()?;
+            for found in file
+                .iter()
+                .map(|file| configured::enabled_in(file))
+                .collect::<Result<Vec<_>, _>>()?
+                .concat()
+            {
+                aims.push(Aim {
+                    shown: found.entry.name.clone(),
+                    reached: self.reaching.configured(&found, verb)?,
+                    settings: found.entry.settings,
+                });
+            }
+        }
+        if aims.is_empty() {
+            return Err(Failure::usage("no server is named").hint(format!(
+                "name some, or a configuration: polyport {verb} --config FILE"
+            )));
+        }
+        self.reaching
+            .check_options(aims.iter().map(|aim| &aim.reached), true)?;
+        Ok((aims, self.manner()))
     }
 
     /// The host that the first word names, and the server of it.
@@ -170,6 +221,16 @@ impl Words {
 }
 
 impl Words {
+    fn manner(self) -> Manner {
+        Manner {
+            era: self.era,
+            no_cache: self.no_cache,
+            roots: self.roots,
+            frames: self.frames,
+            timeout: self.timeout,
+        }
+    }
+
     /// The options that a line needs that reaches the same server, and the words that name it (none yet). Variables may be secrets:
     /// they are taken from the shell.
     fn typed(&self) -> Typed {

@@ -31,6 +31,7 @@
 //! - `addresses`: names and addresses exchanged in the text of what passes.
 //! - `owners`: whose the tasks of a client are, as far as it was seen.
 //! - `tasks`: requests about tasks.
+//! - [`through`]: what reaches clients of which revision.
 
 mod addresses;
 mod catalogue;
@@ -45,6 +46,7 @@ mod peer;
 mod peers;
 mod seen;
 mod tasks;
+pub mod through;
 mod upstream;
 
 pub use gateway::{Gateway, GatewayHandle};

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::doctor::{self, Report};
+use crate::doctor::{self, Report, Ways};
 use crate::failure::Failure;
-use crate::printing::Document;
+use crate::printing::{self, Document};
 use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
 use crate::ui;
@@ -14,20 +14,25 @@ use crate::ui;
 /// Find out what is wrong with a server
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "polyport doctor [OPTIONS] SERVER\n       polyport doctor [OPTIONS] -- COMMAND...",
+    override_usage = "polyport doctor [OPTIONS] SERVER\n       polyport doctor [OPTIONS] -- COMMAND...\n       polyport doctor [OPTIONS] --through [SERVER...]",
     after_help = "\
 Checks stand in their order, each with what to do where it fails; what needs one that failed is skipped.
 A warning is no failure. The exit code is that of the first failure (polyport help exit-codes).
-No tool is called. Of a host's server it says where that host keeps its logs.
+No tool is called. Of a host's server it says where that host keeps its logs. --through looks at any
+number of servers as polyport serve would join them; without one, at all of the configuration.
 
 Examples:
   polyport doctor -- npx -y @modelcontextprotocol/server-everything
   polyport doctor https://mcp.example.com/mcp --header \"Authorization: Bearer $TOKEN\"
-  polyport doctor claude-desktop:github"
+  polyport doctor claude-desktop:github
+  polyport doctor --through :3000 .mcp.json:github"
 )]
 pub(crate) struct Doctor {
     #[command(flatten)]
     server: Words,
+    /// Say what of servers reaches clients of each revision through polyport serve
+    #[arg(long)]
+    through: bool,
     #[command(flatten)]
     document: Document,
 }
@@ -39,6 +44,9 @@ impl Doctor {
     /// The command line is wrong; with `--json`, a check fails.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
         let is_document = self.document.is_wanted()?;
+        if self.through {
+            return self.through(is_document);
+        }
         let host = self.server.of_host();
         let (aimed, manner) = self.server.aimed("doctor")?;
         server::nothing_more(&aimed.rest)?;
@@ -56,5 +64,21 @@ impl Doctor {
             }
         });
         ended.map_err(|failure| failure.at(&shown))
+    }
+
+    fn through(self, is_document: bool) -> Result<ExitCode, Failure> {
+        let (aims, manner) = self.server.all("doctor --through")?;
+        runtime::run(async move {
+            let ways = unless_interrupted(Ways::of(aims, &manner)).await?;
+            if is_document {
+                self.document.print(&ways.document()).await?;
+            } else {
+                printing::out(ways.text().as_bytes())?;
+            }
+            match ways.failure() {
+                None => Ok(ExitCode::SUCCESS),
+                Some(failure) => Err(failure),
+            }
+        })
     }
 }

@@ -7,6 +7,7 @@ mod hosts;
 mod lint;
 mod program;
 mod report;
+mod through;
 mod wire;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::server;
 
 pub(crate) use report::Report;
 use report::{Check, Step};
+pub(crate) use through::Ways;
 use wire::Wire;
 
 /// What is asked of every server.

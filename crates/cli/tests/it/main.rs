@@ -36,6 +36,7 @@ mod screen;
 mod start_up;
 mod stream;
 mod support;
+mod through;
 mod topics;
 mod unreached;
 mod usage;

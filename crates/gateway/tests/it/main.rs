@@ -7,6 +7,7 @@ mod life;
 mod lists;
 mod rules;
 mod tasks;
+mod through;
 
 use std::collections::BTreeMap;
 

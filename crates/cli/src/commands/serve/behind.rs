@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use polyport::Command;
-use polyport_config::{Settings, Word, mask, own};
+use polyport_config::{Settings, Word, mask};
 use polyport_gateway::Upstream;
 
 use super::entry::absolute;
@@ -244,14 +244,11 @@ fn whole(
     if !words.is_empty() || !command.is_empty() {
         return Ok(None);
     }
-    if let Some(file) = reaching.file() {
-        return Ok(Some(file.to_owned()));
-    }
-    let nearest = own::files(&configured::places()?).into_iter().next();
-    if let Some(file) = &nearest {
+    let nearest = reaching.nearest()?;
+    if let Some(file) = nearest.as_ref().filter(|_| reaching.file().is_none()) {
+        let file = ui::path(file);
         ui::note(&format!(
-            "note: nothing is named; all servers of {} are served\n",
-            ui::path(file)
+            "note: nothing is named; all servers of {file} are served\n"
         ));
     }
     Ok(nearest)
