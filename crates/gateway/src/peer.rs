@@ -56,8 +56,8 @@ pub(crate) struct Peer {
     asked: Asked,
     /// What the client had before, as long as something of it goes on.
     before: Mutex<Vec<Weak<Self>>>,
-    /// Lists of servers that did not come in time, and when.
-    late: Mutex<HashMap<(usize, usize), Instant>>,
+    /// Lists of servers that did not come in time: when, and how often the server had been connected to.
+    late: Mutex<HashMap<(usize, usize), (Instant, u64)>>,
     begun: Instant,
     used: Mutex<Instant>,
     watching: Mutex<Vec<AbortHandle>>,
@@ -172,21 +172,25 @@ impl Peer {
         (self.begun + READY).max(Instant::now())
     }
 
+    /// One that was connected to since is asked again.
     fn was_late(&self, server: usize, kind: Kind) -> bool {
         let late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = late.get(&(server, kind as usize));
-        at.is_some_and(|at| at.elapsed() < LATE)
+        let known = late.get(&(server, kind as usize));
+        known.is_some_and(|(at, connected)| {
+            at.elapsed() < LATE && *connected == self.links[server].connected()
+        })
     }
 
-    fn note_late(&self, server: usize, kind: Kind) {
+    fn note_late(&self, server: usize, kind: Kind, connected: u64) {
         let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = (Instant::now(), connected);
         late.entry((server, kind as usize))
-            .and_modify(|at| {
-                if at.elapsed() >= LATE {
-                    *at = Instant::now();
+            .and_modify(|known| {
+                if known.0.elapsed() >= LATE || known.1 != connected {
+                    *known = now;
                 }
             })
-            .or_insert_with(Instant::now);
+            .or_insert(now);
     }
 
     /// The connections of the client's own that there are now.
@@ -258,19 +262,21 @@ impl Peer {
             } else {
                 end
             };
+            let connected = link.connected();
             fetching.spawn(async move {
                 let part = timeout_at(end, part(kind, &link)).await;
-                (server, part.unwrap_or_else(|_| Err(NOT_IN_TIME.to_owned())))
+                let part = part.unwrap_or_else(|_| Err(NOT_IN_TIME.to_owned()));
+                (server, connected, part)
             });
         }
         let mut parts = vec![Part::default(); self.links.len()];
         let mut missing = Vec::new();
-        for (server, part) in fetching.join_all().await {
+        for (server, connected, part) in fetching.join_all().await {
             match part {
                 Ok(part) => parts[server] = part,
                 Err(why) => {
                     if why == NOT_IN_TIME {
-                        self.note_late(server, kind);
+                        self.note_late(server, kind, connected);
                     }
                     let name = &self.shared.upstreams[server].name;
                     tracing::warn!(server = name, why, "a list is missing");

@@ -229,3 +229,33 @@ async fn a_call_of_which_nothing_comes_is_given_up() {
         }
     }
 }
+
+// req: S-GATE-LIFE
+#[tokio::test(start_paused = true)]
+async fn one_that_comes_late_is_told_of_and_then_there() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let late = server("b").on_start(|| async {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                Ok::<_, std::io::Error>(())
+            });
+            let gateway = Gateway::new([
+                upstream(server("a"), "one", theirs),
+                upstream(late, "late", theirs),
+            ]);
+            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
+            let client = outer.connect().await.unwrap();
+            let lists = Wanted {
+                lists: true,
+                ..Wanted::default()
+            };
+            let mut changes = client.changes(lists).await.unwrap();
+            let count = || async { client.tools().await.unwrap().len() };
+            assert_eq!(count().await, 2, "{ours} to {theirs}");
+            let told =
+                async { while changes.next().await.unwrap().unwrap().change != Change::Tools {} };
+            timeout(Duration::from_secs(20), told).await.unwrap();
+            assert_eq!(count().await, 4, "{ours} to {theirs}");
+        }
+    }
+}
