@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polyport_config::{
-    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Servers, env_file,
-    find, names, nearest, of_host, own,
+    Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Start, Way, env_file,
+    find, mask, names, nearest, of_host,
 };
 
 use serde_json::{Value, json};
@@ -196,27 +196,25 @@ impl Config {
     }
 }
 
+/// A file that was named, ours or a host's.
+///
+/// # Errors
+/// It cannot be read, or names no servers.
+pub(crate) fn read(file: &Path) -> Result<Own, Fault> {
+    Own::read_named(file, &std::env::current_dir().unwrap_or_default())
+}
+
 /// The servers of a file that are switched on.
 ///
 /// # Errors
 /// It cannot be read, or something is wrong with it.
 pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
-    let servers = if own::is_own(file) {
-        // A key that nobody knows may have been meant to hide something.
-        let own = Own::read(file).map_err(|fault| wrong(&fault))?;
-        if let Some(fault) = own.faults.first() {
-            return Err(wrong(fault));
-        }
-        own.servers
-    } else {
-        let project = std::env::current_dir().unwrap_or_default();
-        Servers::read(file, &project).map_err(|fault| wrong(&fault))?
-    };
-    let found = servers.names().map(|name| {
-        let entry = servers.get(name).map_err(|fault| wrong(&fault))?;
-        let file = file.to_owned();
-        Ok(Found { file, entry })
-    });
+    let own = read(file).map_err(|fault| wrong(&fault))?;
+    // A key that nobody knows may have been meant to hide something.
+    if let Some(fault) = own.faults.first().filter(|_| !own.is_of_host) {
+        return Err(wrong(fault));
+    }
+    let found = own.servers.names().map(|name| of(&own, file, name));
     let found: Vec<Found> = found.collect::<Result<_, _>>()?;
     Ok(found
         .into_iter()
@@ -229,18 +227,15 @@ pub(crate) fn enabled_in(file: &Path) -> Result<Vec<Found>, Failure> {
 /// # Errors
 /// There is none, or something is wrong with it.
 pub(crate) fn in_file(file: &Path, name: &str) -> Result<Found, Failure> {
-    let find = || {
-        if own::is_own(file) {
-            let own = Own::read(file)?;
-            if let Some(entry) = own.get(name)? {
-                return Ok(entry);
-            }
-            return own.servers.get(name);
-        }
-        let project = std::env::current_dir().unwrap_or_default();
-        Servers::read(file, &project)?.get(name)
+    let own = read(file).map_err(|fault| wrong(&fault))?;
+    of(&own, file, name)
+}
+
+fn of(own: &Own, file: &Path, name: &str) -> Result<Found, Failure> {
+    let entry = match own.get(name).map_err(|fault| wrong(&fault))? {
+        Some(entry) => entry,
+        None => own.servers.get(name).map_err(|fault| wrong(&fault))?,
     };
-    let entry = find().map_err(|fault: Fault| wrong(&fault))?;
     let file = file.to_owned();
     Ok(Found { file, entry })
 }
@@ -281,6 +276,23 @@ pub(crate) fn in_full(fault: &Fault) -> String {
     match &fault.hint {
         Some(hint) => format!("{fault}; {hint}"),
         None => fault.to_string(),
+    }
+}
+
+/// What is started or reached, on a line.
+pub(crate) fn way(entry: &Entry) -> String {
+    match mask::raw(entry).way {
+        Way::Command(Start { program, args, .. }) => {
+            let words = std::iter::once(&program).chain(&args);
+            let words: Vec<String> = words
+                .map(|word| match word.contains(MASK) {
+                    true => word.clone(),
+                    false => ui::path(Path::new(word)),
+                })
+                .collect();
+            words.join(" ")
+        }
+        Way::Url(remote) => remote.url,
     }
 }
 

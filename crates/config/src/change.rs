@@ -116,8 +116,14 @@ impl Change {
 /// The text of a file that is ours, or is to be.
 fn text(file: &Path) -> Result<Option<String>, Fault> {
     let text = file::text(file)?;
-    let is_new = text.as_deref().is_none_or(|text| text.trim().is_empty());
-    if own::is_own(file) || is_new && Format::of(file) == Format::Toml {
+    let is_ours = || {
+        let format = Format::of(file);
+        let root = file::parse(file, text.as_deref().unwrap_or_default(), format)?;
+        // A host's file that names no servers yet has other keys.
+        let mut keys = root.table().unwrap_or_default().iter();
+        Ok(format == Format::Toml && keys.all(|(key, _)| key == "servers" || key == "$schema"))
+    };
+    if own::is_named(file) || is_ours()? {
         return Ok(text);
     }
     Err(Fault::of(file, "is no file of ours").hint(

@@ -207,6 +207,12 @@ impl Servers {
     }
 }
 
+/// Has it servers where hosts keep theirs, and none where we do?
+pub(crate) fn is_of_host(root: &Node) -> bool {
+    let has = |names: &[&str]| root.at(names).and_then(Node::table).is_some();
+    !has(&["servers"]) && TABLES.iter().any(|names| has(names))
+}
+
 fn is_table_of_servers(node: &Node) -> bool {
     node.table().is_some() && node.get("type").is_none() && node.get("command").is_none()
 }

@@ -15,31 +15,54 @@ use crate::variables::{Expanded, Give, Origin, Scope, expand};
 /// Files of a project in which a name is looked for after our own.
 const OF_PROJECT: &[&str] = &[".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"];
 
-/// Our own configuration.
+/// Our own configuration, or a file that stands in for it.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// The file.
     pub servers: Servers,
     /// All that is wrong with it.
     pub faults: Vec<Fault>,
+    /// It is a host's: read as that host would, and held to nothing else.
+    pub is_of_host: bool,
 }
 
 impl Own {
-    /// Reads a file; that of a host, which is named in the place of ours, in the words of hosts.
+    /// Reads a file.
     ///
     /// # Errors
     /// It is not there, or cannot be read at all.
     pub fn read(file: &Path) -> Result<Self, Fault> {
         let text = file::text(file)?.ok_or_else(|| Fault::of(file, "is not there"))?;
-        if own::is_own(file) {
-            return Self::of(file, &text);
+        Self::of(file, &text)
+    }
+
+    /// Reads a file that somebody has named: by its name or by what stands in it, it is ours or a host's. `project` is the folder whose own
+    /// servers a file of a host may hold besides those of all.
+    ///
+    /// # Errors
+    /// It is not there, cannot be read at all, or names no servers.
+    pub fn read_named(file: &Path, project: &Path) -> Result<Self, Fault> {
+        let text = file::text(file)?.ok_or_else(|| Fault::of(file, "is not there"))?;
+        let format = Format::of(file);
+        let is_by_name = own::is_named(file);
+        let is_ours = is_by_name
+            || format == Format::Toml && !file::is_of_host(&file::parse(file, &text, format)?);
+        if is_ours {
+            let own = Self::of(file, &text)?;
+            if is_by_name || !own.servers.entries.is_empty() {
+                return Ok(own);
+            }
+            let none = || Fault::of(file, "holds no servers").hint("[servers.NAME] begins one");
+            return Err(own.faults.into_iter().next().unwrap_or_else(none));
         }
-        let servers = Servers::of(file, &text, Format::of(file), Path::new(""))?;
+        let servers = Servers::of(file, &text, format, project)?;
         let faults = servers.entries.iter();
-        let faults = faults
-            .filter_map(|(_, entry)| entry.clone().err())
-            .collect();
-        Ok(Self { servers, faults })
+        let faults = faults.filter_map(|(_, read)| read.clone().err()).collect();
+        Ok(Self {
+            servers,
+            faults,
+            is_of_host: true,
+        })
     }
 
     /// Reads a text.
@@ -63,7 +86,11 @@ impl Own {
                 entry.settings.clone_from(settings);
             }
         }
-        Ok(Self { servers, faults })
+        Ok(Self {
+            servers,
+            faults,
+            is_of_host: false,
+        })
     }
 
     /// The server of this name, if there is one.
@@ -100,14 +127,15 @@ pub struct Found {
 /// # Errors
 /// A file cannot be read, or something is wrong with that server.
 pub fn find(name: &str, places: &Places, only: Option<&Path>) -> Result<Option<Found>, Fault> {
-    let files = only.map_or_else(|| own::files(places), |only| vec![only.to_owned()]);
-    for file in files {
+    if let Some(only) = only {
+        let entry = Own::read_named(only, &places.project)?.get(name)?;
+        let file = only.to_owned();
+        return Ok(entry.map(|entry| Found { file, entry }));
+    }
+    for file in own::files(places) {
         if let Some(entry) = Own::read(&file)?.get(name)? {
             return Ok(Some(Found { file, entry }));
         }
-    }
-    if only.is_some() {
-        return Ok(None);
     }
     for file in of_project(places) {
         let servers = match Servers::read(&file, &places.project) {
@@ -133,23 +161,26 @@ pub fn of_project(places: &Places) -> Vec<PathBuf> {
 
 /// The names that can be found by themselves, the nearest file first. What cannot be read is left out.
 pub fn names(places: &Places, only: Option<&Path>) -> Vec<String> {
-    let files = only.map_or_else(|| own::files(places), |only| vec![only.to_owned()]);
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     };
-    for file in files {
+    if let Some(only) = only {
+        if let Ok(own) = Own::read_named(only, &places.project) {
+            own.servers.names().for_each(&mut add);
+        }
+        return names;
+    }
+    for file in own::files(places) {
         if let Ok(own) = Own::read(&file) {
             own.servers.names().for_each(&mut add);
         }
     }
-    if only.is_none() {
-        for file in of_project(places) {
-            if let Ok(servers) = Servers::read(&file, &places.project) {
-                servers.names().for_each(&mut add);
-            }
+    for file in of_project(places) {
+        if let Ok(servers) = Servers::read(&file, &places.project) {
+            servers.names().for_each(&mut add);
         }
     }
     names

@@ -17,8 +17,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file;
-use crate::node::{Format, Node};
 use crate::places::Places;
 
 /// The name of the file.
@@ -84,17 +82,8 @@ fn is_ours(_folder: &Path) -> bool {
     true
 }
 
-/// Is this a file of ours? By its name; and a TOML file of any other name whose servers stand where no host has them.
-pub fn is_own(file: &Path) -> bool {
-    if file
-        .file_name()
+/// Is a file ours by its name alone?
+pub(crate) fn is_named(file: &Path) -> bool {
+    file.file_name()
         .is_some_and(|name| name == NAME || name == JSON)
-    {
-        return true;
-    }
-    if Format::of(file) != Format::Toml {
-        return false;
-    }
-    let text = file::text(file).ok().flatten().unwrap_or_default();
-    Node::parse(&text, Format::Toml).is_ok_and(|root| root.get("servers").is_some())
 }

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use polyport_config::{Entry, Expanded, Fault, Found, Origin, Own, Servers, Way, mask, own};
+use polyport_config::{Entry, Expanded, Fault, Found, Origin, Way, mask, own};
 use serde_json::{Map, Value, json};
 
-use super::servers;
 use crate::configured;
 use crate::failure::Failure;
 use crate::printing;
@@ -108,8 +107,16 @@ fn path() -> Result<ExitCode, Failure> {
 /// A server of a file with its variables filled in, or what is wrong with it.
 type Shown = (Found, Result<Entry<Expanded>, Fault>);
 
-fn filled(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<Fault>), Fault> {
-    let own = Own::read(file)?;
+/// What one file holds.
+#[derive(Default)]
+struct Filled {
+    servers: Vec<Shown>,
+    faults: Vec<Fault>,
+    is_of_host: bool,
+}
+
+fn filled(file: &Path, config: &configured::Config) -> Result<Filled, Fault> {
+    let own = configured::read(file)?;
     let names: Vec<String> = own.servers.names().map(str::to_owned).collect();
     let found = names.iter().filter_map(|name| {
         let entry = own.get(name).ok()??;
@@ -118,7 +125,11 @@ fn filled(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<F
         let expanded = config.expanded_to_show(&found);
         Some((found, expanded))
     });
-    Ok((found.collect(), own.faults.clone()))
+    Ok(Filled {
+        servers: found.collect(),
+        faults: own.faults.clone(),
+        is_of_host: own.is_of_host,
+    })
 }
 
 fn show(config: &configured::Config, as_json: bool) -> Result<ExitCode, Failure> {
@@ -130,12 +141,12 @@ fn show(config: &configured::Config, as_json: bool) -> Result<ExitCode, Failure>
     let mut text = String::new();
     let mut documents = Vec::new();
     for file in &files {
-        let (servers, wrong) = filled(file, config).map_err(|fault| configured::wrong(&fault))?;
-        faults.extend(wrong);
+        let here = filled(file, config).map_err(|fault| configured::wrong(&fault))?;
+        faults.extend(here.faults);
         let gap = if text.is_empty() { "" } else { "\n" };
         text += &format!("{gap}# {}\n", file.display());
         let mut listed = Vec::new();
-        for (found, expanded) in servers {
+        for (found, expanded) in here.servers {
             match expanded {
                 Ok(entry) => {
                     let fields = fields(&found, &entry);
@@ -276,14 +287,12 @@ fn check(
     let mut faults = Vec::new();
     let mut documents = Vec::new();
     for file in files {
-        let is_own = own::is_own(&file);
-        let read = if is_own {
-            filled(&file, config)
-        } else {
-            of_host(&file, config)
-        };
-        let (servers, mut here) = read.unwrap_or_else(|fault| (Vec::new(), vec![fault]));
-        let doubts = servers.iter().filter(|_| !is_own);
+        let read = filled(&file, config).unwrap_or_else(|fault| Filled {
+            faults: vec![fault],
+            ..Filled::default()
+        });
+        let (servers, mut here) = (read.servers, read.faults);
+        let doubts = servers.iter().filter(|_| read.is_of_host);
         here.extend(doubts.flat_map(|(found, _)| found.entry.doubts.clone()));
         let entries: Vec<Value> = servers
             .iter()
@@ -330,8 +339,8 @@ fn check(
 /// What an entry comes to, a sentence each.
 fn explained(entry: &Entry) -> Vec<String> {
     let way = match &entry.way {
-        Way::Command(_) => format!("is started: {}", servers::way(entry)),
-        Way::Url(_) => format!("is reached at {}", servers::way(entry)),
+        Way::Command(_) => format!("is started: {}", configured::way(entry)),
+        Way::Url(_) => format!("is reached at {}", configured::way(entry)),
     };
     let off = if entry.enabled { "" } else { " (switched off)" };
     let mut said = vec![format!("{} {way}{off}", entry.name)];
@@ -349,26 +358,8 @@ fn block(entry: &Entry) -> String {
     lines.collect()
 }
 
-fn of_host(file: &Path, config: &configured::Config) -> Result<(Vec<Shown>, Vec<Fault>), Fault> {
-    let project = std::env::current_dir().unwrap_or_default();
-    let mut shown = Vec::new();
-    let mut faults = Vec::new();
-    for (_, entry) in Servers::read(file, &project)?.entries {
-        match entry {
-            Ok(entry) => {
-                let file = file.to_owned();
-                let found = Found { file, entry };
-                let expanded = config.expanded_to_show(&found);
-                shown.push((found, expanded));
-            }
-            Err(fault) => faults.push(fault),
-        }
-    }
-    Ok((shown, faults))
-}
-
 /// Says what is wrong.
-fn reported(faults: &[Fault]) -> ExitCode {
+pub(super) fn reported(faults: &[Fault]) -> ExitCode {
     for fault in faults {
         let _ = configured::wrong(fault).report();
     }

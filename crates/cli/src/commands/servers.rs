@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use polyport_config::{
-    Entry, Fault, MASK, Own, Places, Servers, Start, Way, discovered, mask, of_project, own,
-};
+use polyport_config::{Entry, Fault, Own, Places, Servers, Way, discovered, mask, of_project, own};
 use serde_json::{Map, Value, json};
 
+use super::config::reported;
 use crate::configured;
 use crate::failure::Failure;
 use crate::printing;
@@ -65,7 +64,7 @@ impl List {
         let mut all = All::default();
         match &self.config {
             Some(file) => {
-                let own = Own::read(file).map_err(|fault| configured::wrong(&fault))?;
+                let own = configured::read(file).map_err(|fault| configured::wrong(&fault))?;
                 all.add_own(file, own);
             }
             None => all.add_known(&places),
@@ -78,7 +77,16 @@ impl List {
             let problems: Vec<Value> = all.faults.iter().map(configured::problem).collect();
             let document = json!({"servers": servers, "problems": problems});
             printing::out(format!("{document}\n").as_bytes())?;
-            return Ok(ExitCode::SUCCESS);
+            // Standard error is one object.
+            all.faults.truncate(1);
+            return Ok(self.verdict(&all));
+        }
+        if let Some(file) = &self.config {
+            if all.known.is_empty() && all.faults.is_empty() {
+                ui::note(&format!("no servers: {} names none\n", ui::path(file)));
+            }
+            printing::out(ui::harmless(&table(&all.known)).as_bytes())?;
+            return Ok(self.verdict(&all));
         }
         for fault in &all.faults {
             ui::note(&format!("note: {fault}\n"));
@@ -96,6 +104,14 @@ impl List {
         }
         printing::out(ui::harmless(&table(&all.known)).as_bytes())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What is wrong with a file that was named is wrong with the command line.
+    fn verdict(&self, all: &All) -> ExitCode {
+        match self.config {
+            Some(_) => reported(&all.faults),
+            None => ExitCode::SUCCESS,
+        }
     }
 }
 
@@ -120,7 +136,8 @@ impl All {
     /// What is wrong with one of our own servers is said once, and it is not listed.
     fn add_own(&mut self, file: &Path, own: Own) {
         let mut servers = own.servers.clone();
-        servers.entries.retain(|(name, _)| own.get(name).is_ok());
+        let is_well = |name: &str| matches!(own.get(name), Ok(Some(_)));
+        servers.entries.retain(|(name, _)| is_well(name));
         self.faults.extend(own.faults);
         self.add(file, None, servers);
     }
@@ -221,29 +238,16 @@ fn near(file: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_owned()
 }
 
-/// What is started or reached, on a line.
-pub(super) fn way(entry: &Entry) -> String {
-    match mask::raw(entry).way {
-        Way::Command(Start { program, args, .. }) => {
-            let words = std::iter::once(&program).chain(&args);
-            let words: Vec<String> = words
-                .map(|word| match word.contains(MASK) {
-                    true => word.clone(),
-                    false => ui::path(Path::new(word)),
-                })
-                .collect();
-            words.join(" ")
-        }
-        Way::Url(remote) => remote.url,
-    }
-}
-
 fn table(known: &[Known]) -> String {
     let rows: Vec<[String; 3]> = known
         .iter()
         .map(|it| {
             let off = if it.entry.enabled { "" } else { "  (off)" };
-            [it.word.clone(), it.place(), way(&it.entry) + off]
+            [
+                it.word.clone(),
+                it.place(),
+                configured::way(&it.entry) + off,
+            ]
         })
         .collect();
     let width = |column: usize| {

@@ -78,6 +78,81 @@ fn what_is_known_is_listed_without_secrets() {
     golden("known.txt", &place.plain(&text));
 }
 
+/// Whatever a file is called that somebody names, all verbs read the same in it.
+// req: S-SHELL
+#[test]
+fn a_named_file_is_the_same_to_all_verbs() {
+    let place = Place::new();
+    for (file, text, is_well) in [
+        ("polyport.toml", "[servers.a]\ncommand = 'true'\n", true),
+        ("mine.toml", "[servers.a]\ncommand = 'true'\n", true),
+        (
+            "mine.json",
+            r#"{"servers": {"a": {"command": "true"}}}"#,
+            true,
+        ),
+        (
+            "hosts.json",
+            r#"{"mcpServers": {"a": {"command": "true"}}}"#,
+            true,
+        ),
+        (
+            "codex.toml",
+            "model = 'x'\n[mcp_servers.a]\ncommand = 'true'\n",
+            true,
+        ),
+        (
+            "polyport.toml",
+            "[servers.a]\ncommand = 'true'\nodd = 1\n",
+            false,
+        ),
+        (
+            "mine.toml",
+            "[servers.a]\ncommand = 'true'\nodd = 1\n",
+            false,
+        ),
+        (
+            "mine.toml",
+            "[servers.a]\ncommand = 'true'\nargs = 'x'\n",
+            false,
+        ),
+        ("mine.toml", "[server.a]\ncommand = 'true'\n", false),
+        ("mine.toml", "[servers.a\n", false),
+        ("mine.toml", "", false),
+        ("mine.toml", "[servers]\n", false),
+        ("codex.toml", "[mcp_servers.a]\nargs = ['x']\n", false),
+        (
+            "hosts.json",
+            r#"{"mcpServers": {"a": {"args": ["x"]}}}"#,
+            false,
+        ),
+        ("hosts.json", "{}", false),
+        ("gone.toml", "", false),
+    ] {
+        if file != "gone.toml" {
+            place.write(file, text);
+        }
+        let named = format!("{file}:a");
+        for words in [
+            &["config", "check", file][..],
+            &["config", "check", "--config", file],
+            &["config", "show", "--config", file],
+            &["config", "check", "--json", file],
+            &["servers", "--config", file],
+            &["servers", "--json", "--config", file],
+            &["ls", "--config", file, "a"],
+            &["ls", &named],
+            &["serve", "-t", "stdio", "--config", file],
+        ] {
+            let output = place.command(words).output().unwrap();
+            let is_refused = output.status.code() == Some(2);
+            assert_eq!(is_refused, !is_well, "{words:?}, {text}: {output:?}");
+            let err = String::from_utf8_lossy(&output.stderr);
+            assert!(is_well || err.contains(file), "{words:?}, {text}: {err}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_known() {
     let place = Place::new();

@@ -182,6 +182,9 @@ fn what_cannot_be_meant_is_not_written() {
     for (name, text, act, want) in rows {
         assert_eq!(made(name, *text, *act), Err((*want).to_owned()));
     }
+    let codex = "model = 'x'\n";
+    let refused = made("config.toml", Some(codex), add).unwrap_err();
+    assert!(refused.contains("is no file of ours"), "{refused}");
     // Whoever has written it meanwhile wins.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("polyport.toml");
