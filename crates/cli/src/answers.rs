@@ -6,16 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use polyport::ClientError;
 use polyport::client::Connect;
 use polyport::model::{ElicitFormParams, ElicitResult, ElicitUrlParams, Object};
 use polyport::schema::Validator;
-use polyport::{ClientError, Raw};
+use polyport::serde::Serialize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::arguments;
 use crate::failure::Failure;
 use crate::form::short_value;
+use crate::nearest::nearest;
+use crate::pieces;
 use crate::references::resolve;
 use crate::ui;
 
@@ -109,7 +112,7 @@ impl Answers {
         let known: Vec<String> = asked.iter().cloned().collect();
         let names = self.words.iter().map(|word| field(word));
         let unasked = names.filter(|name| !asked.contains(*name));
-        let remedy = |name: &str| match arguments::nearest(name, &known) {
+        let remedy = |name: &str| match nearest(name, &known) {
             Some(near) => format!(": did you mean {near}?"),
             None => String::new(),
         };
@@ -162,8 +165,8 @@ impl Answers {
         };
         // Who takes the form as it stands takes what it begins with.
         for (name, property) in properties.iter().filter(|_| whole.is_some()) {
-            if let Some(value) = default_of(property).filter(|_| !given.contains_key(name)) {
-                given.insert(name.clone(), value.clone());
+            if let Some(value) = default_of(property).filter(|_| !given.contains(name)) {
+                given.insert(name.as_str(), pieces::value(value));
             }
         }
         let missing = arguments::missing(&given, &schema);
@@ -183,7 +186,7 @@ impl Answers {
             let _asking = ui::Asking::begin();
             ui::say(&format!("{}\n", form.message));
             for (name, property) in &properties {
-                if !given.contains_key(name) && !ask(name, property, &schema, &mut given) {
+                if !given.contains(name) && !ask(name, property, &schema, &mut given) {
                     return ElicitResult::cancel();
                 }
             }
@@ -193,14 +196,10 @@ impl Answers {
                 Some(None) => return ElicitResult::cancel(),
             }
         }
-        if let Some(why) = misfit(&Value::Object(given.clone()), &schema) {
+        if let Some(why) = misfit(&given, &schema) {
             return self.leave(misfits(&why));
         }
-        let mut content = Object::new();
-        for (name, value) in given {
-            content.insert(name, Raw::trusted(value.to_string()));
-        }
-        ElicitResult::accept(Some(content))
+        ElicitResult::accept(Some(given))
     }
 
     fn visit(&self, page: &ElicitUrlParams) -> ElicitResult {
@@ -284,12 +283,12 @@ fn field(word: &str) -> &str {
 }
 
 /// Asks at the terminal for arguments that are required and not given; what nobody gives stays missing.
-pub(crate) async fn complete(given: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+pub(crate) async fn complete(given: Object, schema: &Value) -> Object {
     let whole = resolve(schema, schema);
     let required = whole["required"].as_array().into_iter().flatten();
     let missing: Vec<String> = required
         .filter_map(Value::as_str)
-        .filter(|name| !given.contains_key(*name))
+        .filter(|name| !given.contains(name))
         .map(str::to_owned)
         .collect();
     if missing.is_empty() || !is_terminal() || ui::is_document() {
@@ -382,7 +381,7 @@ fn agrees(question: &str) -> Option<bool> {
 }
 
 /// Asks for one field. False: nobody answers any more.
-fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Value>) -> bool {
+fn ask(name: &str, property: &Value, schema: &Value, given: &mut Object) -> bool {
     let required = schema["required"].as_array().into_iter().flatten();
     let is_required = required.into_iter().any(|r| r == name);
     let about = property["description"]
@@ -399,7 +398,7 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
         ui::say(&format!("  {name}{about}{skip}: "));
         let Some(text) = line() else { return false };
         if let Some(value) = default.filter(|_| text.is_empty()) {
-            given.insert(name.to_owned(), value.clone());
+            given.insert(name, pieces::value(value));
             return true;
         }
         if text.is_empty() && !is_required {
@@ -408,7 +407,7 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Map<String, Val
         match arguments::parse_typed(name, &text, schema) {
             Ok(value) => match misfit(&value, property) {
                 None => {
-                    given.insert(name.to_owned(), value);
+                    given.insert(name, value);
                     return true;
                 }
                 Some(why) => ui::say(&format!("error: {name}: {why}\n")),
@@ -426,9 +425,10 @@ fn default_of(property: &Value) -> Option<&Value> {
 }
 
 /// What is wrong with a value. A schema that cannot be read is the server's to hold to.
-fn misfit(value: &Value, schema: &Value) -> Option<String> {
+fn misfit(value: &impl Serialize, schema: &Value) -> Option<String> {
     let validator = Validator::new(schema).ok()?;
-    let invalid = validator.check(&value.to_string()).err()?;
+    let text = serde_json::to_string(value).ok()?;
+    let invalid = validator.check(&text).err()?;
     Some(invalid.to_string())
 }
 

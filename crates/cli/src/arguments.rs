@@ -3,13 +3,17 @@
 //! `key=value` is what the schema says it is; `key:=json` is JSON; `key=@file` and `key:=@file` are read from a file, `@-` from
 //! standard input; `a.b=1` is a member of a member, `a[]=x` one more element.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, Read};
 
-use serde_json::{Map, Value};
+use polyport::Raw;
+use polyport::model::Object;
+use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::nearest::nearest;
+use crate::pieces::{self, Piece};
 use crate::references::resolve;
 
 /// Bytes that are read from a file or from standard input.
@@ -21,8 +25,8 @@ const MAX_DEPTH: usize = 32;
 ///
 /// # Errors
 /// One of them is no argument, or does not fit its place in the schema.
-pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
-    let mut all = Value::Object(Map::new());
+pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Object, Failure> {
+    let mut all = Piece::Members(BTreeMap::new());
     for word in words {
         let word = Word::split(word)?;
         let place = schema_of(schema, &word.path);
@@ -32,28 +36,25 @@ pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Map<String, Valu
         let value = word.value(place.as_ref())?;
         insert(&mut all, &word.path, value)?;
     }
-    match all {
-        Value::Object(all) => Ok(all),
-        _ => Ok(Map::new()),
-    }
+    Ok(all.members().unwrap_or_default())
 }
 
 /// What somebody has typed for one field. It is the value and nothing else: neither a file nor a member of a member.
 ///
 /// # Errors
 /// It does not fit the field's place in the schema.
-pub(crate) fn parse_typed(name: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
+pub(crate) fn parse_typed(name: &str, text: &str, schema: &Value) -> Result<Raw, Failure> {
     let place = schema_of(schema, &[Step::Member(name)]);
     plain(name, text, place.as_ref())
 }
 
 /// What the schema requires and is not there, each with its type.
-pub(crate) fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String> {
+pub(crate) fn missing(given: &Object, schema: &Value) -> Vec<String> {
     let whole = resolve(schema, schema);
     let required = whole["required"].as_array().into_iter().flatten();
     required
         .filter_map(Value::as_str)
-        .filter(|name| !given.contains_key(*name))
+        .filter(|name| !given.contains(name))
         .map(|name| {
             let property = resolve(schema, &whole["properties"][name]);
             let about = property["description"].as_str().unwrap_or_default();
@@ -118,7 +119,7 @@ impl<'a> Word<'a> {
         shown(&self.path)
     }
 
-    fn value(&self, place: Option<&Value>) -> Result<Value, Failure> {
+    fn value(&self, place: Option<&Value>) -> Result<Raw, Failure> {
         let read;
         let text = match self.text.strip_prefix('@') {
             Some(file) => {
@@ -130,7 +131,7 @@ impl<'a> Word<'a> {
             None => self.text,
         };
         if self.is_json {
-            return serde_json::from_str(text).map_err(|error| {
+            return pieces::json(text).map_err(|error| {
                 Failure::usage(format!("{}: this is no JSON: {error}", self.name()))
                     .hint("key=value takes plain text")
             });
@@ -140,9 +141,9 @@ impl<'a> Word<'a> {
 }
 
 /// Plain text for the field of this name, as its place in a schema says; without a place it stays text.
-fn plain(name: &str, text: &str, place: Option<&Value>) -> Result<Value, Failure> {
+fn plain(name: &str, text: &str, place: Option<&Value>) -> Result<Raw, Failure> {
     let Some(place) = place else {
-        return Ok(Value::String(text.to_owned()));
+        return Ok(pieces::string(text));
     };
     let types = types(place);
     typed(text, &types).ok_or_else(|| {
@@ -152,26 +153,16 @@ fn plain(name: &str, text: &str, place: Option<&Value>) -> Result<Value, Failure
     })
 }
 
-/// The text as the first of the types that it can be.
-fn typed(text: &str, types: &[&str]) -> Option<Value> {
-    let json = || serde_json::from_str::<Value>(text).ok();
-    let order = ["null", "boolean", "integer", "number", "array", "object"];
-    for name in order.iter().filter(|name| types.contains(name)) {
-        let found = match *name {
-            "null" => json().filter(Value::is_null),
-            "boolean" => json().filter(Value::is_boolean),
-            "integer" => json().filter(|v| v.is_i64() || v.is_u64()),
-            "number" => json().filter(Value::is_number),
-            "array" => json().filter(Value::is_array),
-            _ => json().filter(Value::is_object),
-        };
-        if found.is_some() {
-            return found;
-        }
-    }
-    types
-        .contains(&"string")
-        .then(|| Value::String(text.to_owned()))
+/// The text as what it is to JSON, where the types have that; else as it stands.
+fn typed(text: &str, types: &[&str]) -> Option<Raw> {
+    let allowed = |kind: &str| match kind {
+        "string" => false,
+        "integer" => types.contains(&"integer") || types.contains(&"number"),
+        kind => types.contains(&kind),
+    };
+    let json = pieces::json(text).ok();
+    json.filter(|json| allowed(pieces::kind(json)))
+        .or_else(|| types.contains(&"string").then(|| pieces::string(text)))
 }
 
 /// What a schema allows, for people: its values, where it names them, else its types.
@@ -262,33 +253,6 @@ fn unknown(path: &[Step<'_>], known: &[String]) -> Failure {
     }
 }
 
-/// The name that differs least, if one is near.
-pub(crate) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
-    let near = known
-        .iter()
-        .map(|k| (distance(name, k), k.as_str()))
-        .min()?;
-    (near.0 <= name.chars().count().max(3) / 3 + 1).then_some(near.1)
-}
-
-/// Edits from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (above + 1)
-                .min(row[j] + 1)
-                .min(diagonal + usize::from(x != *y));
-            diagonal = above;
-        }
-    }
-    row[b.len()]
-}
-
 fn shown(path: &[Step<'_>]) -> String {
     let mut out = String::new();
     for step in path {
@@ -304,7 +268,7 @@ fn shown(path: &[Step<'_>]) -> String {
     out
 }
 
-fn insert(all: &mut Value, path: &[Step<'_>], value: Value) -> Result<(), Failure> {
+fn insert(all: &mut Piece, path: &[Step<'_>], value: Raw) -> Result<(), Failure> {
     let mut at = all;
     for (i, step) in path.iter().enumerate() {
         let is_list = path.get(i + 1) == Some(&Step::Next);
@@ -314,7 +278,7 @@ fn insert(all: &mut Value, path: &[Step<'_>], value: Value) -> Result<(), Failur
         };
         at = match step {
             Step::Member(name) => {
-                let Value::Object(members) = at else {
+                let Piece::Members(members) = at else {
                     return Err(clash());
                 };
                 if i + 1 == path.len() && members.contains_key(*name) {
@@ -322,22 +286,22 @@ fn insert(all: &mut Value, path: &[Step<'_>], value: Value) -> Result<(), Failur
                 }
                 members.entry((*name).to_owned()).or_insert_with(|| {
                     if is_list {
-                        Value::Array(Vec::new())
+                        Piece::Elements(Vec::new())
                     } else {
-                        Value::Object(Map::new())
+                        Piece::Members(BTreeMap::new())
                     }
                 })
             }
             Step::Next => {
-                let Value::Array(elements) = at else {
+                let Piece::Elements(elements) = at else {
                     return Err(clash());
                 };
-                elements.push(Value::Object(Map::new()));
+                elements.push(Piece::Members(BTreeMap::new()));
                 elements.last_mut().ok_or_else(clash)?
             }
         };
     }
-    *at = value;
+    *at = Piece::Written(value);
     Ok(())
 }
 
@@ -419,7 +383,35 @@ mod tests {
         for (words, want) in rows {
             let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
             let got = parse(&words, &schema()).unwrap();
-            assert_eq!(Value::Object(got), *want, "{words:?}");
+            let got = serde_json::to_value(got).unwrap();
+            assert_eq!(got, *want, "{words:?}");
+        }
+    }
+
+    // req: S-EXACT
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        let long = "123456789012345678901234567890";
+        for (word, want) in [
+            ("n=LONG", r#"{"n":LONG}"#),
+            ("n:=-LONG", r#"{"n":-LONG}"#),
+            ("n=1.0", r#"{"n":1.0}"#),
+            ("n=1e2", r#"{"n":1e2}"#),
+            ("n=-0", r#"{"n":-0}"#),
+            ("maybe=LONG", r#"{"maybe":LONG}"#),
+            (
+                "x=0.1234567890123456789012345",
+                r#"{"x":0.1234567890123456789012345}"#,
+            ),
+            ("x=1e400", r#"{"x":1e400}"#),
+            ("sizes[]=LONG", r#"{"sizes":[LONG]}"#),
+            ("sizes=[LONG, 1.50]", r#"{"sizes":[LONG, 1.50]}"#),
+            ("at.lat:=LONG", r#"{"at":{"lat":LONG}}"#),
+            ("free:={\"a\":[LONG]}", r#"{"free":{"a":[LONG]}}"#),
+        ] {
+            let given = parse(&[word.replace("LONG", long)], &schema()).unwrap();
+            let text = serde_json::to_string(&given).unwrap();
+            assert_eq!(text, want.replace("LONG", long), "{word}");
         }
     }
 
@@ -429,6 +421,7 @@ mod tests {
         let rows: &[(&[&str], &str)] = &[
             (&["n=x"], "n: \"x\" is no integer"),
             (&["n=1.5"], "n: \"1.5\" is no integer"),
+            (&["n=1e-2"], "n: \"1e-2\" is no integer"),
             (&["on=yes"], "on: \"yes\" is no boolean"),
             (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
             (&["at.lat=north"], "at.lat: \"north\" is no number"),
@@ -492,18 +485,5 @@ mod tests {
                 "which (a or b): One.",
             ]
         );
-    }
-
-    #[test]
-    fn near_names_are_found() {
-        let known = ["limit", "query", "page_size"].map(str::to_owned);
-        for (name, want) in [
-            ("limt", Some("limit")),
-            ("Query", Some("query")),
-            ("pagesize", Some("page_size")),
-            ("colour", None),
-        ] {
-            assert_eq!(nearest(name, &known), want, "{name}");
-        }
     }
 }

@@ -234,7 +234,10 @@ pub(crate) fn words(arguments: &Map<String, Value>, schema: &Value) -> Vec<Strin
     let mut out = Vec::new();
     if flat(arguments, "", &mut out).is_some() {
         let means = crate::arguments::parse(&out, schema);
-        if means.is_ok_and(|means| means == *arguments) {
+        let means = means
+            .ok()
+            .and_then(|means| serde_json::to_value(means).ok());
+        if means.is_some_and(|means| means.as_object() == Some(arguments)) {
             return out.iter().map(|word| ui::word(word)).collect();
         }
     }

@@ -1,6 +1,7 @@
 //! What is made of strangers' words on a command line and on a terminal, for the checks of `fuzz`. Nobody else may count on it.
 
-use serde_json::{Map, Value};
+use polyport::model::Object;
+use serde_json::Value;
 
 use crate::{arguments, ui};
 
@@ -8,12 +9,12 @@ use crate::{arguments, ui};
 ///
 /// # Errors
 /// What is wrong with them.
-pub fn parse(words: &[String], schema: &Value) -> Result<Map<String, Value>, String> {
+pub fn parse(words: &[String], schema: &Value) -> Result<Object, String> {
     arguments::parse(words, schema).map_err(|failure| failure.message().to_owned())
 }
 
 /// What a schema requires and is not given.
-pub fn missing(given: &Map<String, Value>, schema: &Value) -> Vec<String> {
+pub fn missing(given: &Object, schema: &Value) -> Vec<String> {
     arguments::missing(given, schema)
 }
 

@@ -2,11 +2,12 @@
 
 use polyport::Raw;
 use polyport::model::{
-    CallToolResult, Content, LogParams, PromptMessage, ResourceBody, ResourceContents,
+    CallToolResult, Content, LogParams, Object, PromptMessage, ResourceBody, ResourceContents,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::pieces;
 use crate::table::Table;
 use crate::ui;
 
@@ -117,41 +118,44 @@ fn bytes(base64: &str, what: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// A structured result that is a list of flat objects, if its text says nothing else; and what stands beside the list, a line each.
+/// Numbers are shown as they came: some are longer than any type of numbers.
 fn table_of(result: &CallToolResult) -> Option<(Table, String)> {
-    let structured: Value = result.structured_content.as_ref()?.decode().ok()?;
+    let structured = result.structured_content.as_ref()?;
+    let value: Value = structured.decode().ok()?;
     let says_the_same =
-        |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value == structured);
+        |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|said| said == value);
     match &result.content[..] {
         [] => {}
         [Content::Text(block)] if says_the_same(&block.text) => {}
         _ => return None,
     }
-    match &structured {
-        Value::Array(rows) => Some((table(rows)?, String::new())),
-        Value::Object(members) => {
-            let is_list = |value: &&Value| value.is_array();
-            let mut lists = members.values().filter(is_list);
-            let (Some(Value::Array(rows)), None) = (lists.next(), lists.next()) else {
+    match pieces::kind(structured) {
+        "array" => Some((table(structured)?, String::new())),
+        "object" => {
+            let members: Object = structured.decode().ok()?;
+            let (lists, others): (Vec<_>, Vec<_>) = members
+                .iter()
+                .partition(|(_, value)| pieces::kind(value) == "array");
+            let [(_, rows)] = lists[..] else {
                 return None;
             };
-            let mut others = String::new();
-            for (name, value) in members.iter().filter(|(_, value)| !value.is_array()) {
-                if value.is_object() {
+            let mut beside = String::new();
+            for (name, value) in others {
+                if pieces::kind(value) == "object" {
                     return None;
                 }
-                others.push_str(&format!("{name}: {}\n", cell(value)));
+                beside.push_str(&format!("{name}: {}\n", cell(value)));
             }
-            Some((table(rows)?, others))
+            Some((table(rows)?, beside))
         }
         _ => None,
     }
 }
 
-fn table(rows: &[Value]) -> Option<Table> {
-    let rows: Vec<&Map<String, Value>> =
-        rows.iter().map(Value::as_object).collect::<Option<_>>()?;
-    let mut names: Vec<&String> = Vec::new();
-    for name in rows.iter().flat_map(|row| row.keys()) {
+fn table(rows: &Raw) -> Option<Table> {
+    let rows: Vec<Object> = rows.decode().ok()?;
+    let mut names: Vec<&str> = Vec::new();
+    for name in rows.iter().flat_map(Object::names) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -162,18 +166,15 @@ fn table(rows: &[Value]) -> Option<Table> {
     if names.is_empty() {
         return None;
     }
-    let mut table = Table::new(names.iter().map(|name| name.as_str()));
+    let mut table = Table::new(names.iter().copied());
     let mut is_number = vec![true; names.len()];
-    for row in rows {
-        if row
-            .values()
-            .any(|value| value.is_object() || value.is_array())
-        {
-            return None;
-        }
-        let cells = names.iter().map(|name| row.get(*name));
+    for row in &rows {
+        let cells = names.iter().map(|name| row.get(name));
         for (nth, value) in cells.clone().enumerate() {
-            is_number[nth] &= value.is_none_or(|value| value.is_number() || value.is_null());
+            match value.map_or("null", pieces::kind) {
+                "array" | "object" => return None,
+                kind => is_number[nth] &= matches!(kind, "integer" | "null" | "number"),
+            }
         }
         table.row(cells.map(|value| value.map(cell).unwrap_or_default()));
     }
@@ -183,11 +184,11 @@ fn table(rows: &[Value]) -> Option<Table> {
     Some(table)
 }
 
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+fn cell(value: &Raw) -> String {
+    match pieces::kind(value) {
+        "null" => String::new(),
+        "string" => value.decode().unwrap_or_default(),
+        _ => value.as_str().to_owned(),
     }
 }
 
@@ -214,8 +215,8 @@ mod tests {
 
     use super::*;
 
-    fn answered(result: Value) -> String {
-        let result: CallToolResult = serde_json::from_value(result).unwrap();
+    fn answered(result: &str) -> String {
+        let result: CallToolResult = serde_json::from_str(result).unwrap();
         let (parts, _) = tool_result(&result).unwrap();
         let texts = parts.into_iter().map(|part| match part {
             Part::Text(text) => text,
@@ -259,7 +260,18 @@ mod tests {
             ),
         ] {
             let result = json!({"content": content, "structuredContent": structured});
-            assert_eq!(answered(result.clone()), want, "{result}");
+            assert_eq!(answered(&result.to_string()), want, "{result}");
         }
+    }
+
+    // req: S-EXACT
+    #[test]
+    fn a_table_shows_numbers_as_they_came() {
+        let long = "123456789012345678901234567890";
+        let rows = format!(r#"[{{"a":{long},"b":1.50}},{{"a":-0,"b":1e2}}]"#);
+        assert_eq!(
+            answered(&format!(r#"{{"content":[],"structuredContent":{rows}}}"#)),
+            format!("a\tb\n{long}\t1.50\n-0\t1e2\n")
+        );
     }
 }

@@ -1,14 +1,15 @@
 //! `polyport call`: calls one tool of any server. Standard output is the result and nothing else.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use polyport::client::List;
-use polyport::model::{CallToolResult, Tool};
+use polyport::model::{CallToolParams, CallToolResult, Object, Tool};
 use polyport::schema::Validator;
 use polyport::{Client, ClientError, Level, Raw, Wait};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::answers::{self, Answers};
 use crate::arguments;
@@ -152,7 +153,9 @@ impl Asked {
             arguments = answers::complete(arguments, &schema).await;
             check(&arguments, &schema, tool)?;
         }
-        let params = json!({"name": tool.name, "arguments": arguments}).to_string();
+        let arguments = Raw::encode(&arguments).map_err(Failure::unexpected)?;
+        let params = CallToolParams::new(&tool.name, Some(arguments));
+        let params = Raw::encode(&params).map_err(Failure::unexpected)?;
         let meter = self.progress.of(&tool.name);
         let wait = Wait {
             // Whoever says how long waits so long.
@@ -167,7 +170,7 @@ impl Asked {
             asked.map_err(|error| server::failure(&error, server))?;
         }
         let begun = Instant::now();
-        let asked = client.request_raw("tools/call", &params, Some(wait));
+        let asked = client.request_raw("tools/call", params.as_str(), Some(wait));
         let asked = async {
             if self.logs.is_some() || meter.is_some() {
                 logs::said_until(client, asked).await
@@ -194,7 +197,7 @@ impl Asked {
         })
     }
 
-    fn arguments(&self, schema: &Value) -> Result<Map<String, Value>, Failure> {
+    fn arguments(&self, schema: &Value) -> Result<Object, Failure> {
         let Some(text) = &self.args else {
             return arguments::parse(&self.words, schema);
         };
@@ -209,8 +212,13 @@ impl Asked {
                 .map_err(|error| Failure::usage(format!("--args: cannot read {file}: {error}")))?,
             None => text.clone(),
         };
-        serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format!("--args is no JSON object: {error}")))
+        let given: Object = serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(format!("--args is no JSON object: {error}")))?;
+        let mut names = HashSet::new();
+        if let Some(twice) = given.names().find(|name| !names.insert(*name)) {
+            return Err(Failure::usage(format!("--args: {twice} is given twice")));
+        }
+        Ok(given)
     }
 }
 
@@ -280,7 +288,7 @@ fn held(
 }
 
 /// Holds the arguments to the whole schema, before anything is sent.
-fn check(arguments: &Map<String, Value>, schema: &Value, tool: &Tool) -> Result<(), Failure> {
+fn check(arguments: &Object, schema: &Value, tool: &Tool) -> Result<(), Failure> {
     let missing = arguments::missing(arguments, schema);
     if !missing.is_empty() {
         return Err(
@@ -288,11 +296,17 @@ fn check(arguments: &Map<String, Value>, schema: &Value, tool: &Tool) -> Result<
                 .hint(format!("give also:\n    {}", missing.join("\n    "))),
         );
     }
+    for (name, argument) in arguments.iter() {
+        argument.decode::<Value>().map_err(|error| {
+            Failure::usage(format!("{name}: this cannot be checked: {error}"))
+                .hint("--unchecked sends it all the same")
+        })?;
+    }
     let Ok(validator) = Validator::new(schema) else {
         ui::note("note: the schema of this tool cannot be read; the server judges the arguments\n");
         return Ok(());
     };
-    let text = Value::Object(arguments.clone()).to_string();
+    let text = serde_json::to_string(arguments).map_err(Failure::unexpected)?;
     validator.check(&text).map_err(|invalid| {
         Failure::usage(format!("{}: {invalid}", tool.name))
             .hint("--unchecked sends them all the same")

@@ -19,8 +19,8 @@ pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod watch;
 
-use crate::arguments;
 use crate::failure::Failure;
+use crate::nearest::nearest;
 use crate::ui;
 
 /// Where the thing of that name stands among what a server has.
@@ -41,7 +41,7 @@ fn find(what: &str, name: Option<&str>, names: &[String], server: &str) -> Resul
 
 /// What may have been meant.
 fn instead(name: &str, names: &[String]) -> String {
-    match arguments::nearest(name, names) {
+    match nearest(name, names) {
         Some(near) => format!("did you mean {near}?"),
         None if names.is_empty() => "it has none".to_owned(),
         None => format!("it has {}", some(names)),

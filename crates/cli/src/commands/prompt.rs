@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use polyport::Raw;
-use polyport::model::{GetPromptResult, Prompt};
+use polyport::model::{GetPromptResult, Object, Prompt};
 use serde_json::{Map, Value, json};
 
 use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
+use crate::pieces;
 use crate::printing::Printing;
 use crate::render;
 use crate::server::{self, Words};
@@ -101,7 +102,7 @@ pub(super) fn schema(prompt: &Prompt) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn arguments_of(prompt: &Prompt, words: &[String]) -> Result<Map<String, Value>, Failure> {
+fn arguments_of(prompt: &Prompt, words: &[String]) -> Result<Object, Failure> {
     let schema = schema(prompt);
     let arguments = arguments::parse(words, &schema)?;
     let missing = arguments::missing(&arguments, &schema);
@@ -111,10 +112,10 @@ fn arguments_of(prompt: &Prompt, words: &[String]) -> Result<Map<String, Value>,
                 .hint(format!("give also:\n    {}", missing.join("\n    "))),
         );
     }
-    match arguments.iter().find(|(_, value)| !value.is_string()) {
-        Some((name, _)) => Err(Failure::usage(format!(
-            "{name}: arguments of a prompt are text"
-        ))),
-        None => Ok(arguments),
+    let misfit = |(name, value)| (pieces::kind(value) != "string").then_some(name);
+    if let Some(name) = arguments.iter().find_map(misfit) {
+        let why = format!("{name}: arguments of a prompt are text");
+        return Err(Failure::usage(why));
     }
+    Ok(arguments)
 }

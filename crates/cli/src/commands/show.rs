@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 
 use super::prompt;
 use crate::answers::Answers;
-use crate::arguments;
 use crate::failure::Failure;
 use crate::form;
+use crate::nearest::nearest;
 use crate::pager::Paging;
 use crate::printing::Document;
 use crate::seen::{self, Callable};
@@ -119,7 +119,7 @@ async fn find(
         }
     }
     let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
-    Err(match arguments::nearest(name, &names) {
+    Err(match nearest(name, &names) {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure.hint(format!("polyport ls {server} lists what there is")),
     })

@@ -17,6 +17,7 @@ mod doctoring;
 mod editing;
 mod ends;
 mod eras;
+mod exact;
 mod folder;
 mod fronting;
 mod hostile;
