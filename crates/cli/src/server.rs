@@ -297,9 +297,23 @@ pub(crate) fn nothing_more(rest: &[String]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It is none.
-pub(crate) fn decoded<T: DeserializeOwned>(result: &Raw, server: &str) -> Result<T, Failure> {
+pub(crate) fn decoded<T: DeserializeOwned>(
+    client: &Client,
+    result: &Raw,
+    server: &str,
+) -> Result<T, Failure> {
+    held(client, result, server)?;
     let read = result.decode();
     read.map_err(|error| failure(&ClientError::Unreadable(error.to_string()), server))
+}
+
+/// It is a result, whatever it says.
+///
+/// # Errors
+/// It is of a type of results that is none of ours.
+pub(crate) fn held(client: &Client, result: &Raw, server: &str) -> Result<(), Failure> {
+    let checked = client.check_result(result);
+    checked.map_err(|error| failure(&error, server))
 }
 
 /// What answers a server that asks.
@@ -348,6 +362,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         },
         ClientError::NotOffered(_) => said.code(5),
         ClientError::NeedsInput(_) => said.code(8).hint(ANSWERS),
+        ClientError::UnknownResult(_) => said
+            .code(6)
+            .hint("--frames shows what it said; by the protocol, that is invalid"),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
     }

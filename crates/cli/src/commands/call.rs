@@ -184,7 +184,7 @@ impl Asked {
         };
         let took = begun.elapsed();
         let raw = asked.map_err(|error| server::failure(&error, server))?;
-        let result: CallToolResult = server::decoded(&raw, server)?;
+        let result: CallToolResult = server::decoded(client, &raw, server)?;
         let (result, misfit) = match self.unchecked {
             true => (result, None),
             false => held(client, &tool.name, result, server)?,

@@ -90,6 +90,7 @@ impl AskCompletion {
                 let text = serde_json::to_string(&params).map_err(Failure::unexpected)?;
                 let raw = client.request_raw("completion/complete", &text, None).await;
                 let raw = raw.map_err(failed)?;
+                server::held(client, &raw, &shown)?;
                 self.document.print(&raw).await?;
                 return Ok(ExitCode::SUCCESS);
             }

@@ -59,7 +59,7 @@ impl GetPrompt {
             let asked = client.request_raw("prompts/get", &params, None).await;
             answers.check(asked.is_ok())?;
             let raw: Raw = asked.map_err(failed)?;
-            let read: GetPromptResult = server::decoded(&raw, &shown)?;
+            let read: GetPromptResult = server::decoded(client, &raw, &shown)?;
             if is_document {
                 self.printing.document(&raw).await?;
             } else {

@@ -47,10 +47,11 @@ impl Read {
             let raw = client.request_raw("resources/read", &params, None).await;
             let raw = raw.map_err(|error| server::failure(&error, &shown))?;
             if is_document {
+                server::held(client, &raw, &shown)?;
                 self.printing.document(&raw).await?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let read: ReadResourceResult = server::decoded(&raw, &shown)?;
+            let read: ReadResourceResult = server::decoded(client, &raw, &shown)?;
             let contents = render::contents(&read.contents)?;
             let is_shown = ui::width().is_none() || std::str::from_utf8(&contents).is_ok();
             if is_shown || self.printing.is_file() {

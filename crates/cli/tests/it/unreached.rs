@@ -1,12 +1,16 @@
 //! Why a server gave no answer: the cause is named as it is, with what fits it to do.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use polyport::Revision;
+use serde_json::{Value, json};
 
 use crate::asking::run;
 use crate::doctoring::answering;
 use crate::support::Place;
 
-fn json(body: &str) -> String {
+fn answered(body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
@@ -23,17 +27,17 @@ fn what_is_no_answer_is_named() {
             "the server took the question and answered nothing (HTTP status 202)",
         ),
         (
-            json(""),
+            answered(""),
             "the server took the question and answered nothing (HTTP status 200)",
         ),
-        (json("{oops"), ": {oops"),
-        (json("[]"), "it is a batch, and the answer is not in it"),
+        (answered("{oops"), ": {oops"),
+        (answered("[]"), "it is a batch, and the answer is not in it"),
         (
-            json(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#),
+            answered(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#),
             "it is the answer to something else, which is \"other\"",
         ),
         (
-            json(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#),
+            answered(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#),
             "it is no answer, but ping of the server's own",
         ),
     ] {
@@ -46,6 +50,61 @@ fn what_is_no_answer_is_named() {
                 err.contains("the server's answer cannot be read: ") && err.contains(want),
                 "{era}, {want}: {err}"
             );
+        }
+    }
+}
+
+/// Such a result is not shown, in whatever form.
+// req: M-RESULT
+#[test]
+fn a_result_of_an_unknown_type_is_a_fault_of_the_protocol() {
+    let place = Place::new();
+    let odd = Arc::new(Mutex::new(String::new()));
+    let which = odd.clone();
+    let everything = json!({"ttlMs": 0, "cacheScope": "private", "content": [], "messages": [], "contents": [],
+        "completion": {"values": ["v"]}, "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+        "prompts": [{"name": "p", "arguments": [{"name": "a"}]}], "resources": [], "resourceTemplates": [],
+        "supportedVersions": [Revision::LATEST.name()],
+        "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}});
+    let port = answering(move |body| {
+        let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+        let mut result = everything.clone();
+        let is_odd = asked["method"].as_str() == Some(&*which.lock().unwrap());
+        result["resultType"] = json!(if is_odd { "vendor/odd" } else { "complete" });
+        answered(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string())
+    });
+    let url = format!(":{port}");
+    for (method, verb, words) in [
+        ("tools/list", "ls", &[][..]),
+        ("tools/list", "show", &["t"]),
+        ("tools/call", "call", &["t"]),
+        ("resources/read", "read", &["x:y"]),
+        ("prompts/get", "prompt", &["p"]),
+        ("completion/complete", "complete", &["p", "a", ""]),
+    ] {
+        odd.lock().unwrap().clear();
+        for is_odd in [false, true] {
+            if is_odd {
+                method.clone_into(&mut odd.lock().unwrap());
+            }
+            for form in [&[][..], &["--json"]] {
+                let words = [
+                    &[verb, "--era", "modern", "--no-cache"],
+                    form,
+                    &[&*url],
+                    words,
+                ]
+                .concat();
+                let (code, out, err) = run(&place, &words);
+                let want = if is_odd { 6 } else { 0 };
+                assert_eq!(code, want, "{words:?}: {out}{err}");
+                if is_odd {
+                    assert!(
+                        out.is_empty() && err.contains("vendor/odd"),
+                        "{words:?}: {out}{err}"
+                    );
+                }
+            }
         }
     }
 }

@@ -58,6 +58,8 @@ pub enum ClientError {
     NoCommonRevision(String),
     /// The answer is not what the specification says it is.
     Unreadable(String),
+    /// The answer is of a type of results that this client does not know, and so no result; the text says of which.
+    UnknownResult(String),
 }
 
 impl From<CallError> for ClientError {
@@ -116,6 +118,10 @@ impl fmt::Display for ClientError {
                 )
             }
             Self::Unreadable(why) => write!(f, "the server's answer cannot be read: {why}"),
+            Self::UnknownResult(kind) => write!(
+                f,
+                "the server's answer is no result: its resultType is {kind}, which this client has not agreed to"
+            ),
         }
     }
 }

@@ -59,7 +59,7 @@ impl Client {
         let mut params = "{}".to_owned();
         for _ in 0..MAX_PAGES {
             let page = self.request_raw(method, &params, None).await?;
-            let page: Object = page.decode().map_err(|e| unreadable(&e))?;
+            let page: Object = self.typed(&page)?;
             let page_until = fresh::until(member_of::<Ttl>(&page, "ttlMs")?);
             until = Some(until.map_or(page_until, |until| until.min(page_until)));
             let entries = page.get(member).ok_or_else(|| {

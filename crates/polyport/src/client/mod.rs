@@ -21,6 +21,7 @@ mod changes;
 mod connect;
 mod error;
 mod fresh;
+mod kinds;
 mod link;
 mod lists;
 mod outputs;
@@ -210,7 +211,7 @@ impl Client {
         let params = serde_json::to_string(&params).map_err(|error| unreadable(&error))?;
         let answered = self.in_counted_rounds(ReadResource::NAME, &params, None);
         let (raw, rounds) = answered.await?;
-        let result: ReadResourceResult = raw.decode().map_err(|error| unreadable(&error))?;
+        let result: ReadResourceResult = self.typed(&raw)?;
         // What was answered in between is not in what it is kept under.
         if rounds == 1 {
             self.fresh.keep(ticket, &[raw], fresh::until(result.ttl_ms));
@@ -227,7 +228,8 @@ impl Client {
             Era::Legacy => "ping",
             Era::Modern => "server/discover",
         };
-        self.request_raw(method, "{}", None).await.map(drop)
+        let result = self.request_raw(method, "{}", None).await?;
+        self.check_result(&result)
     }
 
     /// Any request, in the types of the specification; waits as long as was said when the client was connected.
@@ -242,11 +244,12 @@ impl Client {
     {
         let params = serde_json::to_string(params).map_err(|error| unreadable(&error))?;
         let result = self.request_raw(M::NAME, &params, None).await?;
-        result.decode().map_err(|error| unreadable(&error))
+        self.typed(&result)
     }
 
     /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress. Dropping the future cancels it. A
-    /// call of a tool that becomes a task is waited for like any other; see [`call_tool_as_task`](Self::call_tool_as_task).
+    /// call of a tool that becomes a task is waited for like any other; see [`call_tool_as_task`](Self::call_tool_as_task). Whether what
+    /// came is a result, [`check_result`](Self::check_result) knows.
     ///
     /// # Errors
     /// [`ClientError`].

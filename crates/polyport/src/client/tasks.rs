@@ -102,10 +102,7 @@ impl Client {
         };
         match id {
             Some(id) => Ok(Called::Task(self.task(id))),
-            None => {
-                let result = result.decode().map_err(|error| unreadable(&error))?;
-                Ok(Called::Done(result))
-            }
+            None => Ok(Called::Done(self.typed(&result)?)),
         }
     }
 
@@ -280,7 +277,7 @@ impl Task<'_> {
         let params = self.params();
         let state = self.client.in_rounds("tasks/get", &params, wait).await?;
         match self.client.task_form() {
-            TaskForm::Extension => state.decode().map_err(|error| unreadable(&error)),
+            TaskForm::Extension => self.client.typed_state(&state),
             TaskForm::Core | TaskForm::Absent => {
                 let core: CoreTask = state.decode().map_err(|error| unreadable(&error))?;
                 Ok(widened(core))
@@ -294,7 +291,7 @@ impl Task<'_> {
     /// [`ClientError`]; [`ClientError::Refused`] with the error in which it ended. After [`ClientError::TimedOut`] it goes on.
     pub async fn result(&self, wait: Option<Duration>) -> Result<CallToolResult, ClientError> {
         let result = self.until_ended(wait.unwrap_or(LONGEST)).await?;
-        result.decode().map_err(|error| unreadable(&error))
+        self.client.typed(&result)
     }
 
     /// Gives it up. That it has ended already is no error.
@@ -308,7 +305,7 @@ impl Task<'_> {
                 Ok(task) if task.status.is_final() => Ok(()),
                 _ => Err(ClientError::Refused(error)),
             },
-            other => other.map(drop),
+            other => self.client.check_result(&other?),
         }
     }
 

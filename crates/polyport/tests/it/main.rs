@@ -40,6 +40,8 @@ mod square;
 mod steps;
 mod tasks;
 mod tools;
+#[cfg(feature = "http-client")]
+mod unknown;
 mod uris;
 mod verdicts;
 mod visiting;
