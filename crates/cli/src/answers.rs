@@ -13,10 +13,12 @@ use polyport::schema::Validator;
 use polyport::serde::Serialize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::arguments;
 use crate::failure::Failure;
 use crate::form::short_value;
+use crate::limit::Person;
 use crate::nearest::nearest;
 use crate::pieces;
 use crate::references::resolve;
@@ -24,6 +26,8 @@ use crate::ui;
 
 /// Tries at one field of a form.
 const TRIES: usize = 3;
+/// What a server has for the end of a call after a question that nobody answers.
+const GRACE: Duration = Duration::from_secs(2);
 /// How often somebody who is waited for at a terminal is known not to be waited for any more.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -37,6 +41,8 @@ const FORM: &str = "form";
 pub(crate) struct Answers {
     words: Vec<String>,
     state: Arc<Mutex<State>>,
+    /// A question was left without an answer.
+    left: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -76,11 +82,37 @@ impl Answers {
             })
     }
 
+    /// What is asked of a server, as long as its questions find answers: one that has none is the end of it, whatever the server makes of
+    /// that.
+    ///
+    /// # Errors
+    /// Its own, or the first question that nobody has answered.
+    pub(crate) async fn during<T, E>(
+        &self,
+        asked: impl Future<Output = Result<T, E>>,
+        failed: impl FnOnce(&E) -> Failure,
+    ) -> Result<T, Failure> {
+        let left = async {
+            self.left.notified().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        let done = tokio::select! {
+            biased;
+            done = asked => Some(done),
+            () = left => None,
+        };
+        ui::clear_status();
+        // What came of it came of nobody being there.
+        self.check(matches!(done, Some(Ok(_))))?;
+        let nobody = || Failure::unexpected("the server asks, and nobody answers").code(UNANSWERED);
+        done.ok_or_else(nobody)?.map_err(|error| failed(&error))
+    }
+
     /// What a call comes to whose questions found no answer; nothing, if all did.
     ///
     /// # Errors
     /// The first that nobody has answered.
-    pub(crate) fn check(&self, is_called: bool) -> Result<(), Failure> {
+    fn check(&self, is_called: bool) -> Result<(), Failure> {
         let mut state = self.lock();
         let unasked = self.unasked(&state.asked);
         if state.open.is_empty() {
@@ -263,6 +295,7 @@ impl Answers {
     /// A question had no answer, for this reason.
     pub(crate) fn fail(&self, why: Failure) {
         self.lock().open.push(why.code(UNANSWERED));
+        self.left.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -329,6 +362,7 @@ async fn done_there(pages: Vec<ElicitUrlParams>, is_said: bool) {
     }
     if !is_terminal() {
         ui::note("note: waiting until the server tells that all is done there\n");
+        let _somewhere = Person::begin();
         return std::future::pending().await;
     }
     let _asking = ui::Asking::begin();

@@ -17,6 +17,7 @@ mod frames;
 pub mod fuzzing;
 mod globals;
 mod jq;
+mod limit;
 mod log;
 mod logs;
 mod naming;

@@ -47,7 +47,7 @@ pub(crate) struct Words {
     /// Write each message of both sides to FILE, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
-    /// Seconds after which a request is given up, whatever comes
+    /// Seconds after which a request is given up, whatever comes; those in which a person is waited for do not count
     #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
     timeout: Option<Duration>,
 }
@@ -362,6 +362,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         },
         ClientError::NotOffered(_) => said.code(5),
         ClientError::NeedsInput(_) => said.code(8).hint(ANSWERS),
+        ClientError::AsksOn(_) => said
+            .code(6)
+            .hint("is one of the answers not what it wants? --frames shows what it asks"),
         ClientError::UnknownResult(_) => said
             .code(6)
             .hint("--frames shows what it said; by the protocol, that is invalid"),

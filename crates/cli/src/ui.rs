@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use serde_json::json;
 
+use crate::limit::Person;
 use crate::paint;
 
 /// Whether standard error carries JSON objects, one on each line.
@@ -126,16 +127,20 @@ pub(crate) fn has_status() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// No status is shown as long as somebody is asked something.
+/// No status is shown as long as somebody is asked something, and no time of a server's goes by.
 #[derive(Debug)]
-pub(crate) struct Asking(());
+pub(crate) struct Asking {
+    _person: Person,
+}
 
 impl Asking {
     /// Begins to ask.
     pub(crate) fn begin() -> Self {
         ASKING.store(true, Ordering::Relaxed);
         clear_status();
-        Self(())
+        Self {
+            _person: Person::begin(),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::answers::{self, Answers};
 use crate::arguments;
 use crate::failure::Failure;
+use crate::limit;
 use crate::logs;
 use crate::printing::Printing;
 use crate::progress::{self, Meter};
@@ -98,10 +99,7 @@ impl Call {
             .answered_by(&answers)
             .sampled_by(self.sample_cmd, &answers);
         verb::with(named, async |client| {
-            let called = asked.call(client, &shown).await;
-            // What came of it came of nobody being there.
-            answers.check(called.is_ok())?;
-            let called = called?;
+            let called = asked.call(client, &shown, &answers).await?;
             if called.has_failed() {
                 self.printing.no_file();
             }
@@ -136,7 +134,12 @@ struct Called {
 }
 
 impl Asked {
-    async fn call(&self, client: &Client, server: &str) -> Result<Called, Failure> {
+    async fn call(
+        &self,
+        client: &Client,
+        server: &str,
+        answers: &Answers,
+    ) -> Result<Called, Failure> {
         let tools = client
             .tools()
             .await
@@ -160,7 +163,6 @@ impl Asked {
         let wait = Wait {
             // Whoever says how long waits so long.
             idle: self.timeout.is_none().then_some(IDLE),
-            total: self.timeout,
             progress: meter.as_ref().map(Meter::hears),
             logs: self.logs,
             ..Wait::default()
@@ -178,12 +180,16 @@ impl Asked {
                 asked.await
             }
         };
-        let asked = match &meter {
-            Some(meter) => meter.shown_until(asked).await,
-            None => asked.await,
+        let asked = async {
+            match &meter {
+                Some(meter) => meter.shown_until(asked).await,
+                None => asked.await,
+            }
         };
+        let asked = limit::within(self.timeout, asked);
+        let failed = |error: &ClientError| server::failure(error, server);
+        let raw = answers.during(asked, failed).await?;
         let took = begun.elapsed();
-        let raw = asked.map_err(|error| server::failure(&error, server))?;
         let result: CallToolResult = server::decoded(client, &raw, server)?;
         let (result, misfit) = match self.unchecked {
             true => (result, None),

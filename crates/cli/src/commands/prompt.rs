@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use polyport::Raw;
 use polyport::model::{GetPromptResult, Object, Prompt};
+use polyport::{Patience, Wait};
 use serde_json::{Map, Value, json};
 
 use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
+use crate::limit;
 use crate::pieces;
 use crate::printing::Printing;
 use crate::render;
@@ -46,6 +47,7 @@ impl GetPrompt {
         let is_document = self.printing.is_document()?;
         let mut named = self.server.named("prompt")?;
         let shown = named.shown.clone();
+        let timeout = named.timeout.unwrap_or_else(|| Patience::default().request);
         let mut words = std::mem::take(&mut named.rest).into_iter();
         let name = words.next();
         let words: Vec<String> = words.collect();
@@ -56,9 +58,11 @@ impl GetPrompt {
             let prompt = find(name.as_deref(), &prompts, &shown)?;
             let arguments = arguments_of(prompt, &words)?;
             let params = json!({"name": prompt.name, "arguments": arguments}).to_string();
-            let asked = client.request_raw("prompts/get", &params, None).await;
-            answers.check(asked.is_ok())?;
-            let raw: Raw = asked.map_err(failed)?;
+            let asked = client.request_raw("prompts/get", &params, Some(Wait::default()));
+            let asked = limit::within(Some(timeout), asked);
+            let raw = answers
+                .during(asked, |error| server::failure(error, &shown))
+                .await?;
             let read: GetPromptResult = server::decoded(client, &raw, &shown)?;
             if is_document {
                 self.printing.document(&raw).await?;

@@ -356,34 +356,35 @@ fn br_202_what_is_typed_is_the_value_and_nothing_else() {
 }
 
 // req: S-SHELL
+// req: S-TOTAL
 #[test]
 fn nothing_is_left_of_a_command_whose_answer_nobody_waits_for() {
     let place = Place::new();
     let command = "sleep 300 & echo $! > pid; wait";
-    let words = [
-        "call",
-        "--era",
-        "legacy",
-        "--timeout",
-        "1",
-        "--sample-cmd",
-        command,
-        "demo",
-        "haiku",
-        "about=x",
-    ];
-    let output = place.command(words).output().unwrap();
-    assert_eq!(output.status.code(), Some(7), "{output:?}");
-    let pid = std::fs::read_to_string(place.path("pid")).unwrap();
-    let stat = format!("/proc/{}/stat", pid.trim());
-    let begun = std::time::Instant::now();
-    let is_there = || {
-        let stat = std::fs::read_to_string(&stat).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-        !state.is_empty() && !state.starts_with('Z')
-    };
-    while is_there() {
-        assert!(begun.elapsed().as_secs() < 20, "it is left");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    for era in ["legacy", "modern"] {
+        let words = [
+            "call",
+            "--era",
+            era,
+            "--timeout",
+            "1",
+            "--sample-cmd",
+            command,
+        ];
+        let words = [&words[..], &["demo", "haiku", "about=x"]].concat();
+        let output = place.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(7), "{era}: {output:?}");
+        let pid = std::fs::read_to_string(place.path("pid")).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let begun = std::time::Instant::now();
+        let is_there = || {
+            let stat = std::fs::read_to_string(&stat).unwrap_or_default();
+            let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+            !state.is_empty() && !state.starts_with('Z')
+        };
+        while is_there() {
+            assert!(begun.elapsed().as_secs() < 20, "{era}: it is left");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }

@@ -10,6 +10,7 @@
 
 mod answering;
 mod asking;
+mod bounds;
 mod completion;
 mod configured;
 mod demo;

@@ -38,7 +38,7 @@ pub enum ClientError {
     Refused(RpcError),
     /// The server does not say that it offers this; it was not asked.
     NotOffered(&'static str),
-    /// The server asks something first, which this client cannot answer.
+    /// The server asks something first, which this client cannot answer; or a task goes on waiting for answers that it has.
     NeedsInput(Box<InputRequiredResult>),
     /// The result is not what the tool says that it answers. [`Connect::no_output_check`](super::Connect::no_output_check) takes such
     /// results as they are.
@@ -50,6 +50,9 @@ pub enum ClientError {
         /// The result: the tool has run.
         result: Box<CallToolResult>,
     },
+    /// The server has asked so often within one request, and asks on; it was told that we no longer wait. In the legacy era that are
+    /// [`MAX_QUESTIONS`](crate::MAX_QUESTIONS) questions, in the modern one, and of a task, 16 rounds of them.
+    AsksOn(usize),
     /// The task that was waited for has been cancelled.
     Cancelled,
     /// No answer in time.
@@ -69,6 +72,7 @@ impl From<CallError> for ClientError {
                 Ok(error) => Self::Refused(error),
                 Err(error) => Self::Unreadable(format!("its error is no error object: {error}")),
             },
+            CallError::AsksOn(times) => Self::AsksOn(times),
             CallError::TimedOut(after) => Self::TimedOut(after),
             CallError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs),
             CallError::Unreadable(why) => Self::Unreadable(why),
@@ -106,6 +110,7 @@ impl fmt::Display for ClientError {
                     "the result of {tool} does not fit its output schema: {why}"
                 )
             }
+            Self::AsksOn(times) => write!(f, "the server has asked {times} times, and asks on"),
             Self::Cancelled => f.write_str("the task has been cancelled"),
             Self::TimedOut(after) if after.as_millis() < 100 => {
                 write!(f, "no answer after {} ms", after.as_millis())

@@ -47,6 +47,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use crate::schema::mirrored;
 use answers::Answers;
@@ -247,7 +248,9 @@ impl Client {
         self.typed(&result)
     }
 
-    /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress. Dropping the future cancels it. A
+    /// Any request as text; `params` is an object. `wait` says how long, and who hears of progress: its `total` is for the whole request,
+    /// with the time that answers to its questions take. Without `wait` that time is left out in the modern era, where each round is
+    /// waited for by itself. Dropping the future cancels it. A
     /// call of a tool that becomes a task is waited for like any other; see [`call_tool_as_task`](Self::call_tool_as_task). Whether what
     /// came is a result, [`check_result`](Self::check_result) knows.
     ///
@@ -286,18 +289,26 @@ impl Client {
         &self,
         method: &str,
         params: &str,
-        wait: Option<Wait>,
+        mut wait: Option<Wait>,
     ) -> Result<(Raw, usize), ClientError> {
         let mut asked = params.to_owned();
         let (mut is_refreshed, mut is_sent_away) = (false, false);
+        let begun = Instant::now();
+        let end = wait.as_ref().and_then(|wait| Some(begun + wait.total?));
         for round in 1..=MAX_ROUNDS {
             let sent = self.done.now();
-            let answer = match &wait {
+            let answer = match &mut wait {
                 None => self.caller.request(method, &asked).await,
-                Some(wait) => self.caller.request_waiting(method, &asked, wait).await,
+                Some(wait) => {
+                    wait.total = end.map(|end| end.saturating_duration_since(Instant::now()));
+                    self.caller.request_waiting(method, &asked, wait).await
+                }
             };
             let result = match answer.map_err(ClientError::from) {
                 Err(ClientError::Closed) => return Err(self.gone().await),
+                Err(ClientError::TimedOut(_)) => {
+                    return Err(ClientError::TimedOut(begun.elapsed()));
+                }
                 // It wants arguments in headers that we do not know of, or no longer.
                 Err(ClientError::Refused(error))
                     if error.code == CODE_HEADER_MISMATCH
@@ -324,10 +335,16 @@ impl Client {
             let Some(needed) = input_required(&result) else {
                 return Ok((result, round));
             };
-            asked = self.with_answers(params, needed).await?;
+            let answered = self.with_answers(params, needed);
+            let answered = match end {
+                None => answered.await,
+                Some(end) => timeout_at(end, answered)
+                    .await
+                    .map_err(|_| ClientError::TimedOut(begun.elapsed()))?,
+            };
+            asked = answered?;
         }
-        let why = format!("{method}: it has asked {MAX_ROUNDS} times, and asks on");
-        Err(ClientError::Unreadable(why))
+        Err(ClientError::AsksOn(MAX_ROUNDS))
     }
 
     /// The parameters of the same request with answers to what the server has asked.

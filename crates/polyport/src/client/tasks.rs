@@ -23,6 +23,8 @@ use super::{Client, ClientError, MAX_ROUNDS, unreadable};
 const POLL: Duration = Duration::from_secs(1);
 /// The shortest and the longest time between two looks, whatever the server says.
 const POLLS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
+/// How long a task may wait for answers that it has been given, looked at no more often than each [`POLL`].
+const SETTLING: Duration = Duration::from_secs(30);
 /// How long a task is waited for where nothing is said: no longer than servers keep one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -212,7 +214,7 @@ impl Client {
         let result = task.until_ended(total.unwrap_or(LONGEST)).await;
         let goes_on = matches!(
             result,
-            Err(ClientError::TimedOut(_) | ClientError::NeedsInput(_))
+            Err(ClientError::TimedOut(_) | ClientError::NeedsInput(_) | ClientError::AsksOn(_))
         );
         if !goes_on {
             given_up.0 = None;
@@ -285,10 +287,12 @@ impl Task<'_> {
         }
     }
 
-    /// Waits for its result; what it asks meanwhile is answered as in any call. None: as long as the server keeps it, a day at most.
+    /// Waits for its result; what it asks meanwhile is answered as in any call, in 16 rounds at most. None: as long as the server keeps it,
+    /// a day at most.
     ///
     /// # Errors
-    /// [`ClientError`]; [`ClientError::Refused`] with the error in which it ended. After [`ClientError::TimedOut`] it goes on.
+    /// [`ClientError`]; [`ClientError::Refused`] with the error in which it ended. After [`ClientError::TimedOut`] it goes on, and after
+    /// [`ClientError::NeedsInput`], which also comes where it has had all answers for half a minute and still waits for them.
     pub async fn result(&self, wait: Option<Duration>) -> Result<CallToolResult, ClientError> {
         let result = self.until_ended(wait.unwrap_or(LONGEST)).await?;
         self.client.typed(&result)
@@ -328,6 +332,7 @@ impl Task<'_> {
         let mut end = begun + total;
         let mut answered = HashSet::new();
         let mut rounds = 0;
+        let mut settling = None;
         loop {
             let wait = Wait {
                 total: Some(end.saturating_duration_since(Instant::now())),
@@ -339,7 +344,7 @@ impl Task<'_> {
                 }
                 other => other?,
             };
-            let pause = pause(&state);
+            let mut pause = pause(&state);
             match state.status {
                 TaskStatus::Completed => return ended_with(state.result, "result"),
                 TaskStatus::Failed => {
@@ -353,17 +358,24 @@ impl Task<'_> {
                     {
                         questions.insert(key, question.clone());
                     }
-                    if !questions.is_empty() {
+                    if questions.is_empty() {
+                        // It has been answered, and will go on, or never.
+                        let since = *settling.get_or_insert_with(Instant::now);
+                        if since.elapsed() >= SETTLING {
+                            return Err(ClientError::NeedsInput(Box::new(asking(asked))));
+                        }
+                        pause = pause.max(POLL);
+                    } else {
                         rounds += 1;
                         if rounds > MAX_ROUNDS {
-                            let why = format!("a task has asked {MAX_ROUNDS} times, and asks on");
-                            return Err(ClientError::Unreadable(why));
+                            return Err(ClientError::AsksOn(MAX_ROUNDS));
                         }
                         let asked = Instant::now();
                         answered.extend(questions.iter().map(|(key, _)| key.to_owned()));
                         self.answer(questions).await?;
                         // Who answers takes what time it takes.
                         end += asked.elapsed();
+                        settling = None;
                     }
                 }
                 TaskStatus::Working => {}
@@ -377,13 +389,18 @@ impl Task<'_> {
     }
 
     async fn answer(&self, questions: Object<InputRequest>) -> Result<(), ClientError> {
-        let needed = InputRequiredResult {
-            input_requests: Some(questions),
-            ..InputRequiredResult::default()
-        };
+        let needed = asking(questions);
         let params = self.client.with_answers(&self.params(), needed).await?;
         let told = self.client.in_rounds("tasks/update", &params, None);
         told.await.map(drop)
+    }
+}
+
+/// Questions of a task as those of a call.
+fn asking(questions: Object<InputRequest>) -> InputRequiredResult {
+    InputRequiredResult {
+        input_requests: Some(questions),
+        ..InputRequiredResult::default()
     }
 }
 

@@ -1,12 +1,14 @@
 //! The client of the SDK against servers of the SDK, in both eras: what is asked, what is answered, and what is refused.
 
+use std::time::Duration;
+
 use polyport::client::Connect;
 use polyport::model::{
     Blocks, Content, CreateMessageResult, ElicitResult, Object, Role, Root, RpcError,
 };
 use polyport::schemars::JsonSchema;
 use polyport::serde::Deserialize;
-use polyport::{ClientError, Era, Raw, Revision, Revisions, Server};
+use polyport::{ClientError, Era, Raw, Revision, Revisions, Server, Wait};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "polyport::serde")]
@@ -195,5 +197,44 @@ async fn what_belongs_to_no_answer_is_heard_in_both_eras() {
             .unwrap();
         let told = client.notification().await.unwrap();
         assert!(told.as_str().contains("\"here\""), "{revision}: {told:?}");
+    }
+}
+
+/// Over how many rounds it goes, and however long somebody thinks: it is one request.
+// req: S-TOTAL
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_request_is_that_of_all_its_rounds() {
+    for (speaks, revision) in eras() {
+        for (each, total, is_done) in [(1, 5, true), (1, 3, false), (600, 3, false)] {
+            let asks = Server::new("s", "1").tool("ask", "", |cx, (): ()| async move {
+                for n in 0..4 {
+                    cx.elicit::<Name>(&format!("q{n}"), "Who?").await?;
+                }
+                Ok("done")
+            });
+            let connect = Connect::service(asks.into_service()).speaks(speaks);
+            let connect = connect.on_form(move |_| async move {
+                tokio::time::sleep(Duration::from_secs(each)).await;
+                let mut content = Object::new();
+                content.insert("name", Raw::from_static("\"Ada\""));
+                ElicitResult::accept(Some(content))
+            });
+            let client = connect.connect().await.unwrap();
+            let wait = Wait {
+                total: Some(Duration::from_secs(total)),
+                ..Wait::default()
+            };
+            let begun = tokio::time::Instant::now();
+            let result =
+                client.request_raw("tools/call", r#"{"name":"ask","arguments":{}}"#, Some(wait));
+            match result.await {
+                Ok(_) => assert!(is_done, "{revision}"),
+                Err(ClientError::TimedOut(after)) => {
+                    assert!(!is_done, "{revision}");
+                    assert_eq!((after.as_secs(), begun.elapsed().as_secs()), (total, total));
+                }
+                Err(other) => panic!("{revision}: {other:?}"),
+            }
+        }
     }
 }

@@ -24,6 +24,9 @@ pub enum CallError {
     SessionLost,
     /// No answer in time; the peer was told that we no longer wait.
     TimedOut(Duration),
+    /// The server has asked so often within one request, and asks on; it was told that we no longer wait. See
+    /// [`MAX_QUESTIONS`](super::MAX_QUESTIONS).
+    AsksOn(usize),
     /// The server speaks no revision that we do; it named these.
     NoCommonRevision(String),
     /// The answer is not what the specification says it is. The text says what is wrong with it.
@@ -40,6 +43,7 @@ impl fmt::Display for CallError {
             Self::Status(status) => status.fmt(f),
             Self::SessionLost => f.write_str("the server forgets each session at once"),
             Self::TimedOut(after) => write!(f, "no answer after {after:?}"),
+            Self::AsksOn(times) => write!(f, "the server has asked {times} times, and asks on"),
             Self::NoCommonRevision(theirs) => {
                 write!(f, "the server speaks none of our revisions, but {theirs}")
             }

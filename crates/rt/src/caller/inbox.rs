@@ -10,7 +10,7 @@ use polyport_proto::http::HeaderParam;
 use polyport_wire::{Kind, Limits, Malformed, Message, Raw, RequestId, batch, write};
 use tokio::time::Instant;
 
-use super::{CallError, Shared, Speaker};
+use super::{CallError, MAX_QUESTIONS, Shared, Speaker};
 
 /// Questions of a server that are answered at once.
 const MAX_ASKED: usize = 64;
@@ -144,9 +144,11 @@ impl Inbox {
                 return self.note(request, &message);
             }
         };
-        let waiting = message
-            .take_id()
-            .and_then(|id| self.0.lock().waiting.remove(&id));
+        let waiting = message.take_id().and_then(|id| {
+            let mut state = self.0.lock();
+            state.questions = 0;
+            state.waiting.remove(&id)
+        });
         if let (Some(result), Some(waiting)) = (result, waiting) {
             // Nobody may be waiting any more.
             let _ = waiting.sender.send(result);
@@ -206,6 +208,7 @@ impl Inbox {
 
     /// Answers a request of the server in a task of its own, if somebody answers those.
     fn answer(&self, request: Option<&RequestId>, message: &Message) {
+        self.count(request, &message.method());
         let mut state = self.0.lock();
         let waiting = request.and_then(|id| state.waiting.get(id));
         let of_request = waiting.and_then(|waiting| waiting.answers.clone());
@@ -237,6 +240,33 @@ impl Inbox {
             let _ = whose.send(text, None).await;
             whose.lock().asked.remove(&ours);
         });
+    }
+
+    /// Counts a question. Whoever waits for a server that never has enough is told.
+    fn count(&self, request: Option<&RequestId>, method: &str) {
+        // What asks nobody anything may come as long as a call runs.
+        if method == "ping" || method.starts_with("tasks/") {
+            return;
+        }
+        let mut state = self.0.lock();
+        let of_request = request.and_then(|id| state.waiting.get_mut(id));
+        let questions = match of_request {
+            Some(waiting) => &mut waiting.questions,
+            None => &mut state.questions,
+        };
+        *questions += 1;
+        if *questions <= MAX_QUESTIONS {
+            return;
+        }
+        *questions = 0;
+        let ids: Vec<RequestId> = match request.filter(|id| state.waiting.contains_key(id)) {
+            Some(id) => vec![id.clone()],
+            None => state.waiting.keys().cloned().collect(),
+        };
+        drop(state);
+        for id in ids {
+            self.fail(&id, CallError::AsksOn(MAX_QUESTIONS));
+        }
     }
 
     fn spawn(&self, id: Option<RequestId>, answer: impl Future<Output = ()> + Send + 'static) {

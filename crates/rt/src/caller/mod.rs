@@ -38,6 +38,10 @@ pub use wait::{OnNote, OnNotification, OnProgress, Wait, Why};
 /// Longest message that is taken from a server, over every transport: 64 MiB.
 pub const MAX_ANSWER: usize = 64 << 20;
 
+/// Questions that a server may ask while one request waits for its answer: as many as a thousand steps of a model need. Where all
+/// messages share one stream, they are those between two of its answers. One more fails the request.
+pub const MAX_QUESTIONS: usize = 1_000;
+
 /// A connection to a server. Dropping it ends the connection.
 pub struct Caller {
     shared: Arc<Shared>,
@@ -77,6 +81,8 @@ struct State {
     /// Those who answer questions of the server, and which of them answers which.
     answers: JoinSet<()>,
     asked: HashMap<RequestId, AbortHandle>,
+    /// How many of them came on the shared stream since the last answer.
+    questions: usize,
     /// Something that is no message has been told of.
     junk: bool,
     /// How often the conversation has been opened again.
@@ -95,6 +101,8 @@ struct Waiting {
     notes: Option<OnNote>,
     /// When something of it came last.
     heard: Instant,
+    /// What the server has asked on its stream.
+    questions: usize,
 }
 
 impl Caller {
@@ -137,6 +145,7 @@ impl Caller {
             hears: None,
             answers: JoinSet::new(),
             asked: HashMap::new(),
+            questions: 0,
             junk: false,
             reopened: 0,
             is_forgotten: false,

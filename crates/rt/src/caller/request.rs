@@ -102,6 +102,7 @@ impl Caller {
                 answers: wait.answers.clone(),
                 notes: wait.notes.clone(),
                 heard: begun,
+                questions: 0,
             };
             state.waiting.insert(id.clone(), waiting);
         }
@@ -125,7 +126,11 @@ impl Caller {
             let idle = wait.idle.and_then(|idle| Some(unanswered.heard()? + idle));
             let next = [end, idle].into_iter().flatten().min();
             if let Some(answer) = until(next, &mut receiver).await {
-                return answer.unwrap_or(Err(CallError::Closed));
+                let answer = answer.unwrap_or(Err(CallError::Closed));
+                if matches!(answer, Err(CallError::AsksOn(_))) {
+                    unanswered.give_up();
+                }
+                return answer;
             }
             let is_idle = wait.idle.zip(unanswered.heard());
             let is_idle = is_idle.is_some_and(|(idle, heard)| heard.elapsed() >= idle);
@@ -164,19 +169,26 @@ impl Unanswered<'_> {
     }
 }
 
-impl Drop for Unanswered<'_> {
-    fn drop(&mut self) {
+impl Unanswered<'_> {
+    /// Tells the server that nobody waits.
+    fn give_up(&self) {
         let why = self.why.and_then(|why| why());
-        let mut state = self.shared.lock();
-        if state.waiting.remove(self.id).is_none() {
-            return;
-        }
+        let state = self.shared.lock();
         let note = state.asking.cancel(self.id, why.as_deref());
         let note = note.map(|text| state.outgoing(text, None));
         let carrier = state.carrier.clone();
         drop(state);
         if let Some(carrier) = carrier {
             carrier.forget(self.id, note);
+        }
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        let waiting = self.shared.lock().waiting.remove(self.id);
+        if waiting.is_some() {
+            self.give_up();
         }
     }
 }

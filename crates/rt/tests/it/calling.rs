@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polyport_proto::{Era, Revision, Revisions};
-use polyport_rt::{CallError, Caller, OnProgress, Patience, Wait};
+use polyport_rt::{CallError, Caller, MAX_QUESTIONS, OnProgress, Patience, Wait};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
 
@@ -364,5 +364,76 @@ async fn what_comes_on_a_stream_of_all_is_heard_by_the_one_that_waits() {
         assert!(first.is_err() && second.is_err());
         assert_eq!(*count.lock().unwrap(), 0);
         assert!(caller.notification().await.is_some());
+    }
+}
+
+/// One that is asked for something and asks back, again and again.
+async fn asks_on(mut far: DuplexStream, method: &'static str, of: usize) -> Vec<String> {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let (reader, mut writer) = tokio::io::split(&mut far);
+    let mut lines = BufReader::new(reader).lines();
+    let mut heard = Vec::new();
+    let mut asked = 0;
+    while let Ok(Some(line)) = lines.next_line().await {
+        let message: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let said = match message["method"].as_str() {
+            Some("initialize") => INITIALIZED.to_owned(),
+            Some("notifications/initialized") => continue,
+            Some("tools/list") => {
+                let id = &message["id"];
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n")
+            }
+            Some("notifications/cancelled") => {
+                heard.push(message["params"]["requestId"].to_string());
+                continue;
+            }
+            // A call, or an answer.
+            _ if asked == of => "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n".to_owned(),
+            _ => {
+                asked += 1;
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":\"q{asked}\",\"method\":\"{method}\"}}\n")
+            }
+        };
+        if writer.write_all(said.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    heard
+}
+
+// req: S-ASKS-ON
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_has_enough_is_given_up() {
+    for (method, questions, is_enough) in [
+        ("elicitation/create", MAX_QUESTIONS, true),
+        ("elicitation/create", MAX_QUESTIONS + 1, false),
+        ("sampling/createMessage", usize::MAX, false),
+        ("roots/list", usize::MAX, false),
+        ("what/ever", usize::MAX, false),
+        // Whoever only looks whether somebody is there may look as often as he likes.
+        ("ping", MAX_QUESTIONS * 2, true),
+        ("tasks/get", MAX_QUESTIONS * 2, true),
+    ] {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let server = tokio::spawn(asks_on(far, method, questions));
+        let (reader, writer) = tokio::io::split(near);
+        let legacy = Revisions::of(Era::Legacy);
+        let opened = Caller::open(reader, writer, facts(), legacy, Patience::default()).await;
+        let caller = opened.unwrap().0;
+        caller.set_answerer(Arc::new(|_, _| {
+            Box::pin(async { Ok(polyport_wire::Raw::from_static("{}")) })
+        }));
+        let wait = Wait::default();
+        match caller.request_waiting("tools/call", "{}", &wait).await {
+            Ok(_) => assert!(is_enough, "{method}"),
+            Err(CallError::AsksOn(MAX_QUESTIONS)) => assert!(!is_enough, "{method}"),
+            other => panic!("{method}: {other:?}"),
+        }
+        // The connection is as good as before.
+        caller.request("tools/list", "{}").await.unwrap();
+        caller.close().await;
+        let heard = server.await.unwrap();
+        let told: &[&str] = if is_enough { &[] } else { &["2"] };
+        assert_eq!(heard, told, "{method}");
     }
 }

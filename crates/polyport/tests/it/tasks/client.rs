@@ -228,7 +228,7 @@ async fn who_has_no_tasks_is_not_asked_for_one() {
 }
 
 /// A server that says of its task what it likes.
-struct Odd(fn(usize) -> Value, AtomicUsize);
+struct Odd(fn(usize) -> Value, Arc<AtomicUsize>);
 
 impl Handler for Odd {
     async fn call(&self, call: Call) -> Outcome {
@@ -279,7 +279,7 @@ async fn a_server_neither_hurries_nor_halts_who_waits() {
             121_000,
         ),
     ] {
-        let client = answering(&Service::new(Odd(state, AtomicUsize::new(0))), eras()[0]);
+        let client = answering(&Service::new(Odd(state, Arc::default())), eras()[0]);
         let client = client.connect().await.unwrap();
         let before = Instant::now();
         client.task("t").result(None).await.unwrap();
@@ -296,21 +296,56 @@ async fn a_server_neither_hurries_nor_halts_who_waits() {
             usize::MAX,
         )
     };
-    let client = answering(&Service::new(Odd(asks, AtomicUsize::new(0))), eras()[0]);
+    let client = answering(&Service::new(Odd(asks, Arc::default())), eras()[0]);
     let client = client.connect().await.unwrap();
     let result = client.task("t").result(None).await;
-    assert!(
-        matches!(result, Err(ClientError::Unreadable(_))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(ClientError::AsksOn(16))), "{result:?}");
     let works = |look| odd(look, &json!(1_000), Value::Null, usize::MAX);
-    let client = answering(&Service::new(Odd(works, AtomicUsize::new(0))), eras()[0]);
+    let client = answering(&Service::new(Odd(works, Arc::default())), eras()[0]);
     let client = client.connect().await.unwrap();
     let result = client.task("t").result(Some(S(90))).await;
     assert!(
         matches!(result, Err(ClientError::TimedOut(_))),
         "{result:?}"
     );
+}
+
+/// A task that has its answers and waits for them is given up, and not looked at as often as its server says.
+// req: T-CLIENT
+// req: S-ASKS-ON
+#[tokio::test(start_paused = true)]
+async fn a_task_that_waits_for_what_it_has_is_given_up() {
+    let states: [fn(usize) -> Value; 2] = [
+        |look| odd(look, &json!(1), question(), usize::MAX),
+        // Now and then it says that it works.
+        |look| {
+            let asked = if look % 3 == 0 {
+                Value::Null
+            } else {
+                question()
+            };
+            odd(look, &json!(1), asked, usize::MAX)
+        },
+    ];
+    for state in states {
+        let looks = Arc::default();
+        let client = answering(&Service::new(Odd(state, Arc::clone(&looks))), eras()[0]);
+        let client = client.connect().await.unwrap();
+        let before = Instant::now();
+        let result = client.task("t").result(None).await;
+        assert!(
+            matches!(&result, Err(ClientError::NeedsInput(needed)) if needed.input_requests.is_some()),
+            "{result:?}"
+        );
+        assert!(before.elapsed() < S(60), "{:?}", before.elapsed());
+        let looks = looks.load(Ordering::SeqCst);
+        assert!(looks < 60, "{looks}");
+    }
+}
+
+fn question() -> Value {
+    json!({"k": {"method": "elicitation/create",
+        "params": {"message": "", "requestedSchema": {"type": "object", "properties": {}}}}})
 }
 
 // req: BR-041
@@ -321,7 +356,7 @@ async fn br_041_a_result_is_read_as_what_was_asked_for() {
         |_| json!({"content": [], "taskId": "t", "status": "working", "structuredContent": {"resultType": "task"}}),
     ];
     for state in states {
-        let client = answering(&Service::new(Odd(state, AtomicUsize::new(0))), eras()[0]);
+        let client = answering(&Service::new(Odd(state, Arc::default())), eras()[0]);
         let client = client.connect().await.unwrap();
         let result = client.call_tool("any", &nothing()).await.unwrap();
         assert!(
@@ -334,10 +369,7 @@ async fn br_041_a_result_is_read_as_what_was_asked_for() {
         }
     }
     // A state that is none is no result.
-    let client = answering(
-        &Service::new(Odd(|_| json!({}), AtomicUsize::new(0))),
-        eras()[0],
-    );
+    let client = answering(&Service::new(Odd(|_| json!({}), Arc::default())), eras()[0]);
     let client = client.connect().await.unwrap();
     assert!(matches!(
         client.task("t").look().await,
