@@ -205,6 +205,7 @@ fn a_server_that_comes_back_is_watched_again() {
         (format!("ws://127.0.0.1:{port}/ws"), "legacy"),
         (format!("http://127.0.0.1:{port}/sse"), "legacy"),
         (format!("http://127.0.0.1:{port}/mcp"), "modern"),
+        (format!("http://127.0.0.1:{port}/mcp"), "legacy"),
     ] {
         for signal in [Signal::KILL, Signal::TERM] {
             let server = Standing::at(&place, port);

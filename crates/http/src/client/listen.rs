@@ -16,11 +16,38 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A stream that lived this long was a good one.
 const GOOD: Duration = Duration::from_secs(10);
 
+/// What a server means that gives no stream.
+enum Refused {
+    /// It may give one in a while: it is not well, or holds the stream that broke for open.
+    Later,
+    /// It has forgotten for whom the stream would be.
+    Forgotten,
+    /// The same, or something else: many servers have this word for a session that they do not know. Whoever waits for changes has to
+    /// find out.
+    Unknown,
+    /// It offers none.
+    Never,
+}
+
+fn refused(status: StatusCode, was_open: bool) -> Refused {
+    match status {
+        status if status.is_server_error() => Refused::Later,
+        _ if !was_open => Refused::Never,
+        StatusCode::NOT_FOUND => Refused::Forgotten,
+        StatusCode::BAD_REQUEST => Refused::Unknown,
+        StatusCode::REQUEST_TIMEOUT
+        | StatusCode::CONFLICT
+        | StatusCode::TOO_EARLY
+        | StatusCode::TOO_MANY_REQUESTS => Refused::Later,
+        _ => Refused::Never,
+    }
+}
+
 /// Listens until the server says that it offers no such stream, or that the session is over.
 pub(super) async fn run(way: Arc<Way>, revision: Revision) {
     let mut last: Option<String> = None;
     let mut pause = PAUSE;
-    let mut was_open = false;
+    let (mut was_open, mut is_doubted) = (false, false);
     loop {
         let asked = way.stream(revision, last.as_deref());
         let begun = Instant::now();
@@ -30,7 +57,7 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                 if take::holds(response.headers()) != Holds::Events {
                     return;
                 }
-                was_open = true;
+                (was_open, is_doubted) = (true, false);
                 let mut reading = match Reading::new(response) {
                     Ok(reading) => reading,
                     Err(error) => {
@@ -43,20 +70,34 @@ pub(super) async fn run(way: Arc<Way>, revision: Revision) {
                 last = reading.last;
                 wanted = reading.retry;
             }
-            Ok(response) if response.status().is_server_error() => {}
-            Ok(response) => {
-                // It offers none (405); or it has forgotten for whom it was (404).
-                if was_open && response.status() == StatusCode::NOT_FOUND {
+            Ok(response) => match refused(response.status(), was_open) {
+                Refused::Later => {}
+                Refused::Forgotten => {
                     way.inbox.lose_session();
+                    return;
                 }
-                return;
-            }
+                // It may be the place in the stream that it does not know.
+                Refused::Unknown if last.take().is_some() => {}
+                Refused::Unknown => {
+                    way.inbox.lose_session();
+                    // Where the session lives on all the same, that need not be found out again and again.
+                    was_open = false;
+                    is_doubted = true;
+                }
+                Refused::Never if is_doubted => {}
+                Refused::Never => return,
+            },
             Err(error) => tracing::debug!(%error, "the stream for notifications is not there"),
         }
-        if begun.elapsed() >= GOOD {
+        if begun.elapsed() >= GOOD || wanted.is_some() {
             pause = PAUSE;
         }
-        sleep(wanted.unwrap_or(pause).max(SHORTEST)).await;
-        pause = (pause * 2).min(LONGEST);
+        match wanted {
+            Some(wanted) => sleep(wanted.max(SHORTEST)).await,
+            None => {
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST);
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ use polyport_model::{
     EmptyResult, Level, ListenParams, LogParams, ResourceParams, SetLevel, SetLevelParams,
     SubscribeResource, SubscriptionFilter, UnsubscribeResource,
 };
+use polyport_proto::Code;
 use polyport_rt::Wait;
 use polyport_wire::{Limits, Message, Raw};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
@@ -363,23 +364,33 @@ impl Changes<'_> {
 
     /// Opens the conversation with a legacy server again, and subscribes anew.
     async fn subscribe_again(&mut self) -> Result<(), ClientError> {
+        let client = self.client;
         let mut pause = PAUSE;
         for tries in 1.. {
             // The question is answered with what the server has forgotten, and that opens it again.
-            let there = self.client.ping().await;
-            match there {
+            match client.ping().await {
                 Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {
                     sleep(pause).await;
                     pause *= 2;
                 }
+                // The stream is gone, and so is the session, by a word that says neither. There is no harm in asking this again.
+                Err(ClientError::Refused(error)) if error.code != Code::MethodNotFound.number() => {
+                    client.caller.renew(self.reopened).await?;
+                    break;
+                }
+                Err(ClientError::Status(status)) if status.code == 400 => {
+                    client.caller.renew(self.reopened).await?;
+                    break;
+                }
+                Err(ClientError::Refused(_)) => break,
                 other => {
                     other?;
                     break;
                 }
             }
         }
-        self.client.caller.remembered();
-        self.reopened = self.client.caller.reopened();
+        client.caller.remembered();
+        self.reopened = client.caller.reopened();
         self.told = Wanted::default();
         self.subscribe().await
     }

@@ -300,6 +300,15 @@ impl Caller {
         }
     }
 
+    /// Opens the conversation again, unless that has been done since it had been for the `seen`th time: for whoever knows that the server
+    /// has forgotten it although it does not say so. What runs in the one before fails, and is not asked again.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn renew(&self, seen: u64) -> Result<(), CallError> {
+        self.reopen(seen).await
+    }
+
     /// The server has answered: it has not forgotten.
     pub fn remembered(&self) {
         self.shared.lock().is_forgotten = false;
