@@ -243,12 +243,14 @@ impl Answers {
         {
             ui::clear_status();
             let url = page.url.chars().take(80).collect::<String>();
+            let url = ui::one_line(&url);
             ui::say(&format!("note: the server names no page to go to: {url}\n"));
             return ElicitResult::decline();
         }
         match self.given(PAGE) {
             Some("accept") => {
-                ui::note(&format!("note: the server sends you to {}\n", page.url));
+                let url = ui::one_line(&page.url);
+                ui::note(&format!("note: the server sends you to {url}\n"));
                 return ElicitResult::accept(None);
             }
             Some("decline") => return ElicitResult::decline(),
@@ -270,7 +272,11 @@ impl Answers {
             ));
         }
         let _asking = ui::Asking::begin();
-        ui::say(&format!("{}\n  {}\n", page.message, page.url));
+        ui::say(&format!(
+            "{}\n  {}\n",
+            page.message,
+            ui::one_line(&page.url)
+        ));
         match agrees("Go there?") {
             Some(true) => ElicitResult::accept(None),
             Some(false) => ElicitResult::decline(),
@@ -429,7 +435,8 @@ fn ask(name: &str, property: &Value, schema: &Value, given: &mut Object) -> bool
         None => ", empty for none".to_owned(),
     };
     for _ in 0..TRIES {
-        ui::say(&format!("  {name}{about}{skip}: "));
+        let asked = format!("{name}{about}{skip}");
+        ui::say(&format!("  {}: ", ui::one_line(&asked)));
         let Some(text) = line() else { return false };
         if let Some(value) = default.filter(|_| text.is_empty()) {
             given.insert(name, pieces::value(value));

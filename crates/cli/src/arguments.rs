@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::pieces::{self, Piece};
 use crate::references::resolve;
+use crate::ui;
 
 /// Bytes that are read from a file or from standard input.
 const MAX_FILE: u64 = 16 << 20;
@@ -59,10 +60,11 @@ pub(crate) fn missing(given: &Object, schema: &Value) -> Vec<String> {
             let property = resolve(schema, &whole["properties"][name]);
             let about = property["description"].as_str().unwrap_or_default();
             let line = format!("{name} ({})", kinds(&property).join(" or "));
-            match about.lines().next() {
+            let line = match about.lines().next() {
                 Some(about) if !about.is_empty() => format!("{line}: {about}"),
                 _ => line,
-            }
+            };
+            ui::one_line(&line).into_owned()
         })
         .collect()
 }
@@ -247,9 +249,9 @@ fn unknown(path: &[Step<'_>], known: &[String]) -> Failure {
     let name = shown(path);
     let failure = Failure::usage(format!("there is no argument {name}"));
     match nearest(&name, known) {
-        Some(near) => failure.hint(format!("did you mean {near}?")),
+        Some(near) => failure.hint(format!("did you mean {}?", ui::one_line(near))),
         None if known.is_empty() => failure.hint("it takes none"),
-        None => failure.hint(format!("it has {}", known.join(", "))),
+        None => failure.hint(format!("it has {}", ui::one_line(&known.join(", ")))),
     }
 }
 

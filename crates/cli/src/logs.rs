@@ -61,6 +61,6 @@ fn say(note: &Raw) {
         .filter(|_| note.method == "notifications/message");
     if let Some(log) = params.and_then(|params| params.decode::<LogParams>().ok()) {
         ui::clear_status();
-        ui::note(&format!("{}\n", render::log(&log)));
+        ui::note(&format!("{}\n", ui::one_line(&render::log(&log))));
     }
 }

@@ -121,7 +121,8 @@ impl Printing {
                     }
                 }
                 (Part::Bytes { kind, bytes }, None) => ui::note(&format!(
-                    "note: {kind}, {}, is not shown; -o FILE writes it, --json has all of it\n",
+                    "note: {}, {}, is not shown; -o FILE writes it, --json has all of it\n",
+                    ui::one_line(kind),
                     ui::count(bytes.len(), "byte")
                 )),
                 (Part::Bytes { kind, bytes }, Some(file)) => {
@@ -129,7 +130,8 @@ impl Printing {
                     let file = numbered(file, blobs);
                     Out::create(&file)?.write(bytes)?;
                     ui::note(&format!(
-                        "note: {kind}, {}, is in {}\n",
+                        "note: {}, {}, is in {}\n",
+                        ui::one_line(kind),
                         ui::count(bytes.len(), "byte"),
                         ui::path(&file)
                     ));

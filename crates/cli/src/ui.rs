@@ -69,6 +69,15 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     text.chars().map(shown).collect()
 }
 
+/// A text of somebody else on the line on which it is shown: a name that goes on below would say something of its own there.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\n', '\r', '\t']) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace('\n', "\\n").replace('\r', "\\r");
+    Cow::Owned(text.replace('\t', "\\t"))
+}
+
 /// Does a terminal do something about it instead of showing it?
 fn is_hidden(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
@@ -269,6 +278,14 @@ mod tests {
             ("\u{9b}31m", "\u{fffd}31m"),
         ] {
             assert_eq!(harmless(text), want);
+        }
+    }
+
+    // req: V-508
+    #[test]
+    fn v_508_a_name_stays_on_its_line() {
+        for (text, want) in [("plain é", "plain é"), ("a\nb\r\n\tc", "a\\nb\\r\\n\\tc")] {
+            assert_eq!(one_line(text), want);
         }
     }
 

@@ -298,7 +298,7 @@ fn check(arguments: &Object, schema: &Value, tool: &Tool) -> Result<(), Failure>
     let missing = arguments::missing(arguments, schema);
     if !missing.is_empty() {
         return Err(
-            Failure::usage(format!("{} needs more arguments", tool.name))
+            Failure::usage(format!("{} needs more arguments", ui::one_line(&tool.name)))
                 .hint(format!("give also:\n    {}", missing.join("\n    "))),
         );
     }
@@ -314,7 +314,7 @@ fn check(arguments: &Object, schema: &Value, tool: &Tool) -> Result<(), Failure>
     };
     let text = serde_json::to_string(arguments).map_err(Failure::unexpected)?;
     validator.check(&text).map_err(|invalid| {
-        Failure::usage(format!("{}: {invalid}", tool.name))
+        Failure::usage(format!("{}: {invalid}", ui::one_line(&tool.name)))
             .hint("--unchecked sends them all the same")
     })
 }

@@ -74,10 +74,10 @@ impl AskCompletion {
                 (Reference::prompt(reference), Some(names))
             };
             if let Some(names) = arguments.filter(|names| !names.contains(argument)) {
-                return Err(
-                    Failure::usage(format!("{reference} has no argument {argument}"))
-                        .hint(super::instead(argument, &names)),
-                );
+                return Err(Failure::usage(ui::one_line(&format!(
+                    "{reference} has no argument {argument}"
+                )))
+                .hint(super::instead(argument, &names)));
             }
             let mut params = CompleteParams::new(of, argument, prefix);
             if !known.is_empty() {
@@ -104,7 +104,7 @@ impl AskCompletion {
 fn print(found: &CompleteResult) -> Result<(), Failure> {
     let mut text = String::new();
     for value in &found.completion.values {
-        text.push_str(value);
+        text.push_str(&ui::one_line(value));
         text.push('\n');
     }
     printing::out(text.as_bytes())?;

@@ -44,9 +44,9 @@ struct Line {
 pub(super) fn text(all: &All, opened: &Opened, form: Form) -> String {
     let name = opened.server.as_ref();
     let name = name.map_or("a server without a name", |server| server.display_name());
-    let mut lines = vec![format!("{name}, {}", opened.revision)];
+    let mut lines = vec![format!("{}, {}", ui::one_line(name), opened.revision)];
     let line = |name: &str, about: Option<&str>| Line {
-        name: name.to_owned(),
+        name: ui::one_line(name).into_owned(),
         about: about.unwrap_or_default().to_owned(),
         more: String::new(),
         bytes: None,
@@ -54,8 +54,8 @@ pub(super) fn text(all: &All, opened: &Opened, form: Form) -> String {
     let tools = all.tools.iter().map(|tool| tool_line(tool, form));
     part(&mut lines, "tool", tools.collect(), form);
     let resources = all.resources.iter().map(|it| {
-        let about = it.description.as_deref().or(it.title.as_deref());
-        line(&it.uri, about.or(Some(&it.name)))
+        let name = ui::one_line(it.title.as_deref().unwrap_or(&it.name));
+        line(&it.uri, it.description.as_deref().or(Some(&name)))
     });
     part(&mut lines, "resource", resources.collect(), form);
     let templates = all.templates.iter();
@@ -122,11 +122,11 @@ fn tool_line(tool: &Tool, form: Form) -> Line {
         .collect();
     let mut more = String::new();
     if form.long && !names.is_empty() {
-        more = form::short(&schema);
+        more = ui::one_line(&form::short(&schema)).into_owned();
     }
     let definition = serde_json::to_string(tool).unwrap_or_default();
     Line {
-        name: format!("{}({})", tool.name, names.join(", ")),
+        name: ui::one_line(&format!("{}({})", tool.name, names.join(", "))).into_owned(),
         about: tool.description.clone().unwrap_or_default(),
         more,
         bytes: form.tokens.then_some(definition.len()),

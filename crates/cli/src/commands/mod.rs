@@ -42,7 +42,7 @@ fn find(what: &str, name: Option<&str>, names: &[String], server: &str) -> Resul
 /// What may have been meant.
 fn instead(name: &str, names: &[String]) -> String {
     match nearest(name, names) {
-        Some(near) => format!("did you mean {near}?"),
+        Some(near) => format!("did you mean {}?", ui::one_line(near)),
         None if names.is_empty() => "it has none".to_owned(),
         None => format!("it has {}", some(names)),
     }
@@ -53,7 +53,8 @@ const NAMED: usize = 12;
 
 /// The first of these names.
 fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).map(|name| ui::cut(name, 64));
+    let shown = names.iter().take(NAMED);
+    let shown = shown.map(|name| ui::cut(&ui::one_line(name), 64));
     let shown = shown.collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMED) {
         0 => shown,

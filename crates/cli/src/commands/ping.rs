@@ -54,7 +54,8 @@ impl Ping {
             if !is_document {
                 let name = name.unwrap_or("a server without a name");
                 let line = format!(
-                    "{name}, {}: opened in {}\n",
+                    "{}, {}: opened in {}\n",
+                    ui::one_line(name),
                     opened.revision,
                     shown_time(opening)
                 );

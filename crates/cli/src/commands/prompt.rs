@@ -15,7 +15,7 @@ use crate::pieces;
 use crate::printing::Printing;
 use crate::render;
 use crate::server::{self, Words};
-use crate::verb;
+use crate::{ui, verb};
 
 /// Print the messages of a prompt
 #[derive(Debug, Args)]
@@ -111,10 +111,11 @@ fn arguments_of(prompt: &Prompt, words: &[String]) -> Result<Object, Failure> {
     let arguments = arguments::parse(words, &schema)?;
     let missing = arguments::missing(&arguments, &schema);
     if !missing.is_empty() {
-        return Err(
-            Failure::usage(format!("{} needs more arguments", prompt.name))
-                .hint(format!("give also:\n    {}", missing.join("\n    "))),
-        );
+        return Err(Failure::usage(format!(
+            "{} needs more arguments",
+            ui::one_line(&prompt.name)
+        ))
+        .hint(format!("give also:\n    {}", missing.join("\n    "))));
     }
     let misfit = |(name, value)| (pieces::kind(value) != "string").then_some(name);
     if let Some(name) = arguments.iter().find_map(misfit) {

@@ -120,7 +120,7 @@ async fn find(
     }
     let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
     Err(match nearest(name, &names) {
-        Some(near) => failure.hint(format!("did you mean {near}?")),
+        Some(near) => failure.hint(format!("did you mean {}?", ui::one_line(near))),
         None => failure.hint(format!("polyport ls {server} lists what there is")),
     })
 }
@@ -175,7 +175,7 @@ impl Found {
                     .flatten()
                     .collect();
                 if !facts.is_empty() {
-                    text += &format!("  {}\n\n", facts.join(", "));
+                    text += &format!("  {}\n\n", ui::one_line(&facts.join(", ")));
                 }
                 text + &line(typed, "read", &[], &[ui::word(&resource.uri)])
             }
@@ -187,7 +187,7 @@ impl Found {
                 );
                 text += &paragraphs(template.description.as_deref());
                 if let Some(kind) = &template.mime_type {
-                    text += &format!("  {kind}\n\n");
+                    text += &format!("  {}\n\n", ui::one_line(kind));
                 }
                 text + &line(typed, "read", &[], &[ui::word(&template.uri_template)])
                     + "  (with a value in place of each {…})\n"
@@ -212,7 +212,8 @@ fn of_tool(tool: &Tool, typed: &Typed) -> String {
     }
     if let Some(output) = &tool.output_schema {
         let output: Value = serde_json::to_value(output).unwrap_or_default();
-        text += &format!("  It answers {}\n\n", form::short(&output));
+        let short = form::short(&output);
+        text += &format!("  It answers {}\n\n", ui::one_line(&short));
     }
     let example = form::example(&schema);
     let words = form::words(&example, &schema);
@@ -272,15 +273,14 @@ async fn proposed(
 }
 
 fn line(typed: &Typed, verb: &str, options: &[String], words: &[String]) -> String {
-    format!("  {}\n", typed.line(verb, options, words))
+    format!("  {}\n", ui::one_line(&typed.line(verb, options, words)))
 }
 
 /// `tool add: Adds`.
 fn head(what: &str, name: &str, title: Option<&str>) -> String {
-    match title.filter(|title| *title != name) {
-        Some(title) => format!("{what} {name}: {title}\n\n"),
-        None => format!("{what} {name}\n\n"),
-    }
+    let title = title.filter(|title| *title != name);
+    let title = title.map(|title| format!(": {title}")).unwrap_or_default();
+    format!("{what} {}\n\n", ui::one_line(&format!("{name}{title}")))
 }
 
 /// A description, indented; its own lines stay lines.

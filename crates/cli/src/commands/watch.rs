@@ -279,7 +279,7 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
                 let line = format!(
                     "{:8.1} s  {}\n",
                     self.begun.elapsed().as_secs_f64(),
-                    sentence(&heard.change)
+                    ui::one_line(&sentence(&heard.change))
                 );
                 printing::out(ui::harmless(&line).as_bytes())?;
             }

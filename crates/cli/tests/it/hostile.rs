@@ -97,6 +97,68 @@ fn v_508_v_1001_what_a_server_says_does_nothing_to_a_terminal() {
     assert!(is_harmless(&shown), "{shown:?}");
 }
 
+/// Goes on below, and says there what nobody has said.
+const FORGED: &str = "t\nFORGED(all)  does everything\r\n\tFORGED";
+
+/// A server that says that wherever something has a name.
+const FORGER: &str = r#"
+opening() { answer "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":$OFFERS,\"serverInfo\":{\"name\":$H,\"title\":$H,\"version\":\"1\"}}"; return 1; }
+listed() { answer "{\"tools\":[{\"name\":$H,\"title\":$H,\"inputSchema\":{\"type\":\"object\",\"required\":[$H],\"properties\":{$H:{\"type\":\"string\",\"title\":$H,\"default\":$H,\"enum\":[$H]}}},\"outputSchema\":{\"type\":\"object\",\"properties\":{$H:{\"type\":\"string\"}}}}]}"; return 1; }
+asked() {
+  shows prompts/list && { answer "{\"prompts\":[{\"name\":$H,\"title\":$H,\"arguments\":[{\"name\":$H,\"description\":$H,\"required\":true}]}]}"; return 1; }
+  shows resources/list && { answer "{\"resources\":[{\"uri\":$H,\"name\":$H,\"title\":$H,\"mimeType\":$H}]}"; return 1; }
+  shows resources/templates/list && { answer "{\"resourceTemplates\":[{\"uriTemplate\":$H,\"name\":$H,\"title\":$H,\"mimeType\":$H}]}"; return 1; }
+  shows completion/complete && { answer "{\"completion\":{\"values\":[$H]}}"; return 1; }
+  shows resources/read && { answer "{\"contents\":[{\"uri\":$H,\"mimeType\":$H,\"blob\":\"\"}]}"; return 1; }
+  shows logging/setLevel && { answer "{}"; say "\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"logger\":$H,\"data\":$H}"; say "\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":$H}"; return 1; }
+  :
+}
+"#;
+
+// req: V-508
+#[test]
+fn v_508_a_name_says_nothing_on_a_line_of_its_own() {
+    let place = Place::new();
+    let script = scripted(FORGER);
+    let offers = r#"OFFERS={"tools":{},"prompts":{},"resources":{},"completions":{},"logging":{}}"#;
+    let hostile = format!("H={}", json!(FORGED));
+    let options = ["--era", "legacy", "-e", offers, "-e", &hostile];
+    let answer = format!("{FORGED}=x");
+    for (verb, more) in [
+        (&["ls"][..], &[][..]),
+        (&["ls", "-l"], &[]),
+        (&["ls", "--tokens"], &[]),
+        (&["show"], &[FORGED]),
+        (&["show"], &["nothing"]),
+        (&["ping", "-n", "1"], &[]),
+        (&["call"], &[]),
+        (&["call"], &["nothing"]),
+        (&["call"], &[FORGED]),
+        (&["call"], &[FORGED, "x=1"]),
+        (&["call"], &[FORGED, &answer]),
+        (&["prompt"], &["nothing"]),
+        (&["prompt"], &[FORGED]),
+        (&["prompt"], &[FORGED, "x=1"]),
+        (&["complete"], &[FORGED, "x", ""]),
+        (&["complete"], &[FORGED, FORGED, ""]),
+        (&["watch", "-n", "2", "--level", "info"], &[]),
+        (&["doctor"], &[]),
+    ] {
+        let options = match verb {
+            ["doctor"] => &options[2..],
+            _ => &options,
+        };
+        let words = with_script(&[verb, options].concat(), &script, more);
+        let (shown, _) = on_terminal(place.command(&words), "");
+        let (_, out, err) = run(&place, &words);
+        for said in [shown, out, err] {
+            let mut lines = said.split(['\n', '\r']);
+            let forged = lines.find(|line| line.trim_start().starts_with("FORGED"));
+            assert_eq!(forged, None, "{verb:?} {more:?}: {said}");
+        }
+    }
+}
+
 // req: V-508
 #[test]
 fn v_508_what_a_configuration_says_does_nothing_to_a_terminal() {
