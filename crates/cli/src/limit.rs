@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use polyport::ClientError;
+use polyport::{Client, ClientError, Late};
 
 /// How often it is known that a person is still waited for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -61,6 +61,7 @@ impl Drop for Person {
 /// Its own, or timed out.
 pub(crate) async fn within<T>(
     time: Option<Duration>,
+    client: &Client,
     answer: impl Future<Output = Result<T, ClientError>>,
 ) -> Result<T, ClientError> {
     let Some(time) = time else {
@@ -82,7 +83,11 @@ pub(crate) async fn within<T>(
     tokio::select! {
         biased;
         answered = answer => answered,
-        () = over => Err(ClientError::TimedOut(begun.elapsed())),
+        () = over => {
+            let mut late = Late::from(begun.elapsed());
+            late.odd = client.odd_answer(late.after);
+            Err(ClientError::TimedOut(late))
+        }
     }
 }
 

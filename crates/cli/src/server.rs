@@ -368,6 +368,9 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::UnknownResult(_) => said
             .code(6)
             .hint("--frames shows what it said; by the protocol, that is invalid"),
+        ClientError::TimedOut(late) if late.odd.is_some() => said
+            .code(7)
+            .hint("an answer has the id of its request; --frames shows both"),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
     }

@@ -54,7 +54,7 @@ pub mod tasks;
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{
-    Answerer, CallError, Caller, Carrier, Inbox, MAX_ANSWER, MAX_QUESTIONS, Offer, OnNote,
+    Answerer, CallError, Caller, Carrier, Inbox, Late, MAX_ANSWER, MAX_QUESTIONS, Offer, OnNote,
     OnNotification, OnProgress, Opened, Outgoing, Patience, Request, Speaker, Status, Tap, Wait,
     Why, tapped,
 };

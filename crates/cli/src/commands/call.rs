@@ -186,7 +186,7 @@ impl Asked {
                 None => asked.await,
             }
         };
-        let asked = limit::within(self.timeout, asked);
+        let asked = limit::within(self.timeout, client, asked);
         let failed = |error: &ClientError| server::failure(error, server);
         let raw = answers.during(asked, failed).await?;
         let took = begun.elapsed();

@@ -59,7 +59,7 @@ impl GetPrompt {
             let arguments = arguments_of(prompt, &words)?;
             let params = json!({"name": prompt.name, "arguments": arguments}).to_string();
             let asked = client.request_raw("prompts/get", &params, Some(Wait::default()));
-            let asked = limit::within(Some(timeout), asked);
+            let asked = limit::within(Some(timeout), client, asked);
             let raw = answers
                 .during(asked, |error| server::failure(error, &shown))
                 .await?;

@@ -51,7 +51,7 @@ pub(super) async fn examine(
     let opened = tokio::select! {
         opened = open(Reached::Command(command.clone()), manner, &wire) => opened?,
         // Whatever comes now, hosts are gone.
-        () = wire.only_junk(GRACE) => Err(ClientError::TimedOut(GRACE)),
+        () = wire.only_junk(GRACE) => Err(ClientError::TimedOut(GRACE.into())),
     };
     if let Err(ClientError::NotStarted { error, .. }) = &opened {
         let check = Check::fail(4, "start", "process started", error.to_string());

@@ -122,6 +122,33 @@ fn a_modern_server_that_asks_on_is_given_up() {
     }
 }
 
+// req: S-ODD
+#[test]
+fn who_waits_in_vain_is_told_what_came() {
+    let place = Place::new();
+    for (answer, want) in [
+        (
+            r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+            "; the server answered id 77, which nothing waits for\n",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#,
+            "; the server answered with an error that has no id: no",
+        ),
+        (
+            r#"\357\273\277{"jsonrpc":"2.0","id":3,"result":{}}"#,
+            "; the server began a line with a byte order mark, which no message may\n",
+        ),
+    ] {
+        let called = format!("called() {{ printf '{answer}\\n'; return 1; }}");
+        let script = scripted(&called);
+        let verb = ["call", "--era", "legacy", "--timeout", "0.5"];
+        let (code, _, err) = run(&place, &with_script(&verb, &script, &["t"]));
+        assert_eq!(code, 7, "{err}");
+        assert!(err.contains(want) && err.contains("--frames"), "{err}");
+    }
+}
+
 // req: S-TOTAL
 #[test]
 fn what_a_person_types_takes_what_time_it_takes() {

@@ -27,7 +27,7 @@ pub(super) async fn carry(
     let opening = begin(&connection);
     let (reading, endpoint) = timeout(patience, opening)
         .await
-        .map_err(|_| CallError::TimedOut(patience))??;
+        .map_err(|_| CallError::TimedOut(patience.into()))??;
     Ok(move |inbox: Inbox| -> Arc<dyn Carrier> {
         let reads = tokio::spawn(read(reading, inbox.clone()));
         Arc::new(Pair {
@@ -95,12 +95,12 @@ impl Shared {
             .connection
             .request(Method::POST, self.endpoint.clone(), headers, text);
         let response = timeout(TAKING, asked).await;
-        let response = response.map_err(|_| CallError::TimedOut(TAKING))??;
+        let response = response.map_err(|_| CallError::TimedOut(TAKING.into()))??;
         if response.status().is_success() {
             return Ok(());
         }
         let status = timeout(TAKING, take::status(response)).await;
-        let status = status.map_err(|_| CallError::TimedOut(TAKING))?;
+        let status = status.map_err(|_| CallError::TimedOut(TAKING.into()))?;
         Err(CallError::Status(Box::new(status)))
     }
 }

@@ -280,10 +280,10 @@ impl Streamable {
         let headers = || head::of_message(message, revision, session.as_ref(), &self.way.inbox);
         let posted = self.way.connection.post(headers, message.frame().clone());
         let response = timeout(TAKING, posted).await;
-        let response = response.map_err(|_| CallError::TimedOut(TAKING))??;
+        let response = response.map_err(|_| CallError::TimedOut(TAKING.into()))??;
         if !response.status().is_success() {
             let status = timeout(TAKING, take::status(response)).await;
-            let status = status.map_err(|_| CallError::TimedOut(TAKING))?;
+            let status = status.map_err(|_| CallError::TimedOut(TAKING.into()))?;
             tracing::warn!(%status, "the server has not taken a message that has no answer");
             return Ok(());
         }

@@ -32,7 +32,7 @@ pub(crate) async fn open(
 ) -> Result<(Caller, Opened), CallError> {
     let shaking = handshake(connection);
     let upgraded = timeout(patience.handshake, shaking).await;
-    let upgraded = upgraded.map_err(|_| CallError::TimedOut(patience.handshake))??;
+    let upgraded = upgraded.map_err(|_| CallError::TimedOut(patience.handshake.into()))??;
     let io = TokioIo::new(upgraded);
     let lines = Lines::new(io, Role::Client, MAX_ANSWER, ALIVE).await;
     let (reader, writer) = tokio::io::split(lines);

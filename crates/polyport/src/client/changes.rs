@@ -308,7 +308,7 @@ impl Changes<'_> {
         let end = Instant::now() + ACKNOWLEDGING;
         loop {
             let Ok(note) = timeout_at(end, self.note()).await else {
-                return Err(ClientError::TimedOut(ACKNOWLEDGING));
+                return Err(ClientError::TimedOut(ACKNOWLEDGING.into()));
             };
             let message = match note? {
                 Next::Note(message) => message,

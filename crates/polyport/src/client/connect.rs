@@ -367,9 +367,10 @@ async fn run(
     };
     let again = start(command, facts, next, patience).await;
     let ((caller, mut opened), child) = match again {
-        Err(ClientError::TimedOut(_)) => {
+        Err(ClientError::TimedOut(mut late)) => {
             started?;
-            return Err(ClientError::TimedOut(patience.handshake));
+            late.after = patience.handshake;
+            return Err(ClientError::TimedOut(late));
         }
         again => again?,
     };

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::io;
 use std::process::ExitStatus;
-use std::time::Duration;
 
 use polyport_model::{CallToolResult, InputRequiredResult, RpcError};
-use polyport_rt::{CallError, Status};
+use polyport_rt::{CallError, Late, Status};
 
 /// Why a client did not get what it asked for.
 #[derive(Debug)]
@@ -56,7 +55,7 @@ pub enum ClientError {
     /// The task that was waited for has been cancelled.
     Cancelled,
     /// No answer in time.
-    TimedOut(Duration),
+    TimedOut(Late),
     /// The server and this client have no revision in common; the text says what the server speaks.
     NoCommonRevision(String),
     /// The answer is not what the specification says it is.
@@ -73,7 +72,7 @@ impl From<CallError> for ClientError {
                 Err(error) => Self::Unreadable(format!("its error is no error object: {error}")),
             },
             CallError::AsksOn(times) => Self::AsksOn(times),
-            CallError::TimedOut(after) => Self::TimedOut(after),
+            CallError::TimedOut(late) => Self::TimedOut(late),
             CallError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs),
             CallError::Unreadable(why) => Self::Unreadable(why),
             CallError::Unreachable(why) => Self::Unreachable(why),
@@ -112,10 +111,7 @@ impl fmt::Display for ClientError {
             }
             Self::AsksOn(times) => write!(f, "the server has asked {times} times, and asks on"),
             Self::Cancelled => f.write_str("the task has been cancelled"),
-            Self::TimedOut(after) if after.as_millis() < 100 => {
-                write!(f, "no answer after {} ms", after.as_millis())
-            }
-            Self::TimedOut(after) => write!(f, "no answer after {:.1} s", after.as_secs_f64()),
+            Self::TimedOut(late) => late.fmt(f),
             Self::NoCommonRevision(theirs) => {
                 write!(
                     f,

@@ -34,6 +34,7 @@ mod visits;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use memchr::memmem::Finder;
 use polyport_model::{
@@ -82,7 +83,7 @@ pub struct Client {
     /// It speaks for others: each request says for whom, where the era has that.
     on_behalf: bool,
     /// How long nothing may come of what is passed on.
-    idle: Option<std::time::Duration>,
+    idle: Option<Duration>,
     task_only: TaskOnly,
     fresh: Arc<Fresh>,
     done: Arc<Done>,
@@ -306,8 +307,9 @@ impl Client {
             };
             let result = match answer.map_err(ClientError::from) {
                 Err(ClientError::Closed) => return Err(self.gone().await),
-                Err(ClientError::TimedOut(_)) => {
-                    return Err(ClientError::TimedOut(begun.elapsed()));
+                Err(ClientError::TimedOut(mut late)) => {
+                    late.after = begun.elapsed();
+                    return Err(ClientError::TimedOut(late));
                 }
                 // It wants arguments in headers that we do not know of, or no longer.
                 Err(ClientError::Refused(error))
@@ -340,7 +342,7 @@ impl Client {
                 None => answered.await,
                 Some(end) => timeout_at(end, answered)
                     .await
-                    .map_err(|_| ClientError::TimedOut(begun.elapsed()))?,
+                    .map_err(|_| ClientError::TimedOut(begun.elapsed().into()))?,
             };
             asked = answered?;
         }
@@ -382,6 +384,12 @@ impl Client {
         let mut text = Vec::new();
         splice::stamp(params, &members, &mut text);
         String::from_utf8(text).map_err(|error| ClientError::Unreadable(error.to_string()))
+    }
+
+    /// What the server has answered within this time that fits no request, in words: why somebody waits in vain, perhaps.
+    /// [`ClientError::TimedOut`] has it already.
+    pub fn odd_answer(&self, within: Duration) -> Option<String> {
+        self.caller.odd_answer(within)
     }
 
     /// Has the connection ended?

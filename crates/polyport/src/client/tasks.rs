@@ -339,8 +339,9 @@ impl Task<'_> {
                 ..Wait::default()
             };
             let state = match self.look_within(Some(wait)).await {
-                Err(ClientError::TimedOut(_)) => {
-                    return Err(ClientError::TimedOut(begun.elapsed()));
+                Err(ClientError::TimedOut(mut late)) => {
+                    late.after = begun.elapsed();
+                    return Err(ClientError::TimedOut(late));
                 }
                 other => other?,
             };
@@ -382,7 +383,7 @@ impl Task<'_> {
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(ClientError::TimedOut(begun.elapsed()));
+                return Err(ClientError::TimedOut(begun.elapsed().into()));
             }
             sleep(pause.min(left)).await;
         }

@@ -229,9 +229,12 @@ async fn the_time_of_a_request_is_that_of_all_its_rounds() {
                 client.request_raw("tools/call", r#"{"name":"ask","arguments":{}}"#, Some(wait));
             match result.await {
                 Ok(_) => assert!(is_done, "{revision}"),
-                Err(ClientError::TimedOut(after)) => {
+                Err(ClientError::TimedOut(late)) => {
                     assert!(!is_done, "{revision}");
-                    assert_eq!((after.as_secs(), begun.elapsed().as_secs()), (total, total));
+                    assert_eq!(
+                        (late.after.as_secs(), begun.elapsed().as_secs()),
+                        (total, total)
+                    );
                 }
                 Err(other) => panic!("{revision}: {other:?}"),
             }

@@ -36,6 +36,11 @@ impl Asking {
         self.revision
     }
 
+    /// Has a request had this id?
+    pub fn has_had(&self, id: &RequestId) -> bool {
+        matches!(id, RequestId::Number(n) if (1..self.next).contains(n))
+    }
+
     /// Speaks another revision from now on; ids go on.
     pub fn set_revision(&mut self, revision: Revision) {
         self.revision = revision;

@@ -23,7 +23,7 @@ pub enum CallError {
     /// The server has forgotten the session, twice in a row; it has not done what was asked.
     SessionLost,
     /// No answer in time; the peer was told that we no longer wait.
-    TimedOut(Duration),
+    TimedOut(Late),
     /// The server has asked so often within one request, and asks on; it was told that we no longer wait. See
     /// [`MAX_QUESTIONS`](super::MAX_QUESTIONS).
     AsksOn(usize),
@@ -42,7 +42,7 @@ impl fmt::Display for CallError {
             Self::Broken(why) => write!(f, "the connection broke before the answer came: {why}"),
             Self::Status(status) => status.fmt(f),
             Self::SessionLost => f.write_str("the server forgets each session at once"),
-            Self::TimedOut(after) => write!(f, "no answer after {after:?}"),
+            Self::TimedOut(late) => late.fmt(f),
             Self::AsksOn(times) => write!(f, "the server has asked {times} times, and asks on"),
             Self::NoCommonRevision(theirs) => {
                 write!(f, "the server speaks none of our revisions, but {theirs}")
@@ -53,6 +53,35 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
+
+/// How long no answer came, and what has come in its place.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Late {
+    /// How long it was waited for.
+    pub after: Duration,
+    /// What the server answered meanwhile that fits no request, in words.
+    pub odd: Option<String>,
+}
+
+impl From<Duration> for Late {
+    fn from(after: Duration) -> Self {
+        Self { after, odd: None }
+    }
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.after.as_millis() {
+            millis @ 0..100 => write!(f, "no answer after {millis} ms")?,
+            _ => write!(f, "no answer after {:.1} s", self.after.as_secs_f64())?,
+        }
+        match &self.odd {
+            Some(odd) => write!(f, "; {odd}"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// An HTTP status instead of an answer.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polyport_model::{CancelledParams, ProgressParams, ProgressToken};
+use polyport_model::{CancelledParams, ProgressParams, ProgressToken, RpcError};
+use polyport_proto::Asking;
 use polyport_proto::http::HeaderParam;
 use polyport_wire::{Kind, Limits, Malformed, Message, Raw, RequestId, batch, write};
 use tokio::time::Instant;
@@ -16,6 +17,8 @@ use super::{CallError, MAX_QUESTIONS, Shared, Speaker};
 const MAX_ASKED: usize = 64;
 const TOO_MANY: &str =
     "{\"code\":-32600,\"message\":\"Too many questions at once: wait for the answers first.\"}";
+/// What some programs begin a text with.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Characters shown of what is no message.
 const SHOWN: usize = 200;
 
@@ -123,6 +126,11 @@ impl Inbox {
                 self.fail_only(CallError::Unreadable(malformed.to_string()));
             }
             Err(malformed) => {
+                if frame.starts_with(MARK) && is_meant(&frame.slice(MARK.len()..)) {
+                    let odd =
+                        "the server began a line with a byte order mark, which no message may";
+                    self.0.lock().odd = Some((Instant::now(), odd.to_owned()));
+                }
                 if !std::mem::replace(&mut self.0.lock().junk, true) {
                     let line = String::from_utf8_lossy(frame);
                     let line: String = line.chars().take(SHOWN).collect();
@@ -144,14 +152,21 @@ impl Inbox {
                 return self.note(request, &message);
             }
         };
-        let waiting = message.take_id().and_then(|id| {
-            let mut state = self.0.lock();
-            state.questions = 0;
-            state.waiting.remove(&id)
-        });
-        if let (Some(result), Some(waiting)) = (result, waiting) {
-            // Nobody may be waiting any more.
-            let _ = waiting.sender.send(result);
+        let id = message.take_id();
+        let mut state = self.0.lock();
+        state.questions = 0;
+        let waiting = id.as_ref().and_then(|id| state.waiting.remove(id));
+        match (result, waiting) {
+            (Some(result), Some(waiting)) => {
+                drop(state);
+                // Nobody may be waiting any more.
+                let _ = waiting.sender.send(result);
+            }
+            (Some(result), None) => {
+                let odd = odd(id.as_ref(), result.err(), &state.asking);
+                state.odd = Some((Instant::now(), odd));
+            }
+            (None, _) => {}
         }
     }
 
@@ -297,6 +312,25 @@ impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
+}
+
+/// An answer that fits no request, in words.
+fn odd(id: Option<&RequestId>, error: Option<CallError>, asking: &Asking) -> String {
+    if let Some(id) = id {
+        let is_old = asking.has_had(id);
+        let mut text = Vec::new();
+        id.write(&mut text);
+        let id: String = String::from_utf8_lossy(&text).chars().take(SHOWN).collect();
+        let any_more = if is_old { " any more" } else { "" };
+        return format!("the server answered id {id}, which nothing waits for{any_more}");
+    }
+    let refused = match error {
+        Some(CallError::Refused(raw)) => raw.decode::<RpcError>().ok(),
+        _ => None,
+    };
+    let why = refused.map_or_else(String::new, |error| format!(": {error}"));
+    let why: String = why.chars().take(SHOWN).collect();
+    format!("the server answered with an error that has no id{why}")
 }
 
 /// Has it a method, so that it is no answer to anybody?

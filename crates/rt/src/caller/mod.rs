@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use crate::handler::BoxFuture;
 pub use carrier::{Carrier, Outgoing, Request};
-pub use error::{CallError, Status};
+pub use error::{CallError, Late, Status};
 pub use inbox::Inbox;
 use noted::Noted;
 pub use offer::Offer;
@@ -85,6 +85,8 @@ struct State {
     questions: usize,
     /// Something that is no message has been told of.
     junk: bool,
+    /// What the server answered last that fits no request, and when.
+    odd: Option<(Instant, String)>,
     /// How often the conversation has been opened again.
     reopened: u64,
     /// The server has forgotten it since.
@@ -147,6 +149,7 @@ impl Caller {
             asked: HashMap::new(),
             questions: 0,
             junk: false,
+            odd: None,
             reopened: 0,
             is_forgotten: false,
             mirrored: HashMap::new(),
@@ -216,6 +219,13 @@ impl Caller {
         if let Some(sending) = sending {
             runtime.spawn(tokio::time::timeout(self.timeout, sending));
         }
+    }
+
+    /// What the server has answered within this time that fits no request, in words.
+    pub fn odd_answer(&self, within: Duration) -> Option<String> {
+        let state = self.shared.lock();
+        let (when, odd) = state.odd.as_ref()?;
+        (when.elapsed() <= within).then(|| odd.clone())
     }
 
     /// How long a request is waited for where nothing else is said.

@@ -322,7 +322,7 @@ impl Caller {
             state.asking.initialized()
         };
         let sent = timeout(patience, self.send(initialized)).await;
-        sent.map_err(|_| CallError::TimedOut(patience))??;
+        sent.map_err(|_| CallError::TimedOut(patience.into()))??;
         Ok(Opened {
             revision,
             server: Some(result.server_info),

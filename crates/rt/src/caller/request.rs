@@ -10,7 +10,7 @@ use polyport_wire::{Raw, RequestId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CallError, Caller, OnProgress, Request, Shared, Wait, Waiting, Why};
+use super::{CallError, Caller, Late, OnProgress, Request, Shared, Wait, Waiting, Why};
 
 impl Caller {
     /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
@@ -71,6 +71,12 @@ impl Caller {
         }
     }
 
+    fn late(&self, begun: Instant) -> CallError {
+        let after = begun.elapsed();
+        let odd = self.odd_answer(after);
+        CallError::TimedOut(Late { after, odd })
+    }
+
     pub(super) async fn ask(
         &self,
         id: RequestId,
@@ -120,7 +126,7 @@ impl Caller {
                 self.shared.lock().waiting.remove(&id);
                 return Err(error);
             }
-            None => return Err(CallError::TimedOut(begun.elapsed())),
+            None => return Err(self.late(begun)),
         }
         loop {
             let idle = wait.idle.and_then(|idle| Some(unanswered.heard()? + idle));
@@ -135,7 +141,7 @@ impl Caller {
             let is_idle = wait.idle.zip(unanswered.heard());
             let is_idle = is_idle.is_some_and(|(idle, heard)| heard.elapsed() >= idle);
             if is_idle || end.is_some_and(|end| Instant::now() >= end) {
-                return Err(CallError::TimedOut(begun.elapsed()));
+                return Err(self.late(begun));
             }
         }
     }

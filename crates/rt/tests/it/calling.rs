@@ -437,3 +437,66 @@ async fn a_server_that_never_has_enough_is_given_up() {
         assert_eq!(heard, told, "{method}");
     }
 }
+
+/// Somebody who waits in vain is told what has come that was not for him.
+// req: S-ODD
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_fits_no_request_is_named() {
+    for (said, want) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            Some("the server answered id 7, which nothing waits for"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"2","result":{}}"#,
+            Some("the server answered id \"2\", which nothing waits for"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#,
+            Some("the server answered id 1, which nothing waits for any more"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+            Some("the server answered with an error that has no id: Parse error"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#,
+            Some("the server answered with an error that has no id: Parse error"),
+        ),
+        (
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}",
+            Some("the server began a line with a byte order mark, which no message may"),
+        ),
+        ("starting", None),
+        (r#"{"jsonrpc":"2.0","method":"notifications/what"}"#, None),
+    ] {
+        let said: &'static str = format!("{said}\n").leak();
+        let (caller, _server) = connected(move |method| match method {
+            "tools/call" => Does::Says(said),
+            _ => Does::Nothing,
+        })
+        .await;
+        let wait = Wait {
+            total: secs(5),
+            ..Wait::default()
+        };
+        match caller.request_waiting("tools/call", "{}", &wait).await {
+            Err(CallError::TimedOut(late)) => {
+                assert_eq!(late.after.as_secs(), 5);
+                let odd = late.odd.as_deref();
+                assert!(
+                    want.map_or(odd.is_none(), |want| odd
+                        .is_some_and(|odd| odd.starts_with(want))),
+                    "{said}: {odd:?}"
+                );
+            }
+            other => panic!("{said}: {other:?}"),
+        }
+        // What came before a request says nothing of it.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match caller.request_waiting("prompts/list", "{}", &wait).await {
+            Err(CallError::TimedOut(late)) => assert_eq!(late.odd, None, "{said}"),
+            other => panic!("{said}: {other:?}"),
+        }
+    }
+}

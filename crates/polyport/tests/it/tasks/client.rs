@@ -81,7 +81,7 @@ async fn a_task_goes_on_unless_it_is_cancelled() {
         let client = client.connect().await.unwrap();
         let task = begin(&client, "slow").await;
         match task.result(Some(S(2))).await {
-            Err(ClientError::TimedOut(after)) => assert!(after >= S(2)),
+            Err(ClientError::TimedOut(late)) => assert!(late.after >= S(2)),
             other => panic!("{other:?}"),
         }
         let id = task.id().to_owned();
@@ -135,7 +135,7 @@ async fn a_call_that_becomes_a_task_is_waited_for_as_a_call() {
         .unwrap();
     let told = count(&seen.told);
     match client.call_tool("slow", &nothing()).await {
-        Err(ClientError::TimedOut(after)) => assert_eq!(after.as_secs(), 5),
+        Err(ClientError::TimedOut(late)) => assert_eq!(late.after.as_secs(), 5),
         other => panic!("{other:?}"),
     }
     tokio::time::sleep(S(1)).await;
