@@ -32,7 +32,14 @@ pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Object, Failure>
         let word = Word::split(word)?;
         let place = schema_of(schema, &word.path);
         if let (None, Some(known)) = (&place, names(schema, &word.path)) {
-            return Err(unknown(&word.path, &known));
+            let failure = unknown(&word.path, &known);
+            let name = shown(&word.path);
+            return Err(match resolve(schema, schema)["properties"].get(&name) {
+                Some(_) => failure.hint(format!(
+                    "its name has a sign that means something here; --args '{{\"{name}\": …}}' gives it"
+                )),
+                None => failure,
+            });
         }
         let value = word.value(place.as_ref())?;
         insert(&mut all, &word.path, value)?;
@@ -344,7 +351,7 @@ mod tests {
                 "tags": {"type": "array", "items": {"type": "string"}},
                 "sizes": {"type": "array", "items": {"type": "integer"}},
                 "at": {"$ref": "#/$defs/Place"},
-                "mode": {"enum": ["fast", "slow"]}, "free": {},
+                "mode": {"enum": ["fast", "slow"]}, "free": {}, "dot.ted": {"type": "string"}, "list[]": {"type": "string"},
             },
             "required": ["n", "name"],
             "$defs": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
@@ -428,6 +435,8 @@ mod tests {
             (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
             (&["at.lat=north"], "at.lat: \"north\" is no number"),
             (&["nam=x"], "there is no argument nam"),
+            (&["dot.ted=x"], "there is no argument dot.ted"),
+            (&["list[]=x"], "there is no argument list[]"),
             (&["at.lon=1"], "there is no argument at.lon"),
             (&["name"], "\"name\" is no argument: there is no ="),
             (&["=x"], "\"=x\" is no argument: a name is missing before ="),
@@ -451,6 +460,11 @@ mod tests {
                 "{words:?}: {}",
                 failure.message()
             );
+        }
+        // A name that cannot be written that way can be given in another.
+        for word in ["dot.ted=x", "list[]=x"] {
+            let failure = parse(&[word.to_owned()], &schema()).unwrap_err();
+            assert!(failure.remedy().unwrap().contains("--args"), "{word}");
         }
     }
 

@@ -217,7 +217,8 @@ impl Out {
     }
 }
 
-fn unwritten(error: &io::Error, name: &str) -> Failure {
+/// Why something was not written; nothing, where nobody reads it.
+pub(crate) fn unwritten(error: &io::Error, name: &str) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::nobody_reads(),
         _ => Failure::unexpected(format!("cannot write {name}: {error}")),

@@ -1,13 +1,14 @@
 //! What is said about a command line that cannot be meant, beyond what clap says itself. Not what its words mean.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::failure::Failure;
-use crate::{program, ui};
+use crate::{printing, program, ui};
 
 /// Shown below the help of every verb that has no better ones.
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -29,9 +30,12 @@ pub(crate) fn wants_document(words: impl Iterator<Item = OsString>) -> bool {
 /// Says what is wrong with the command line, or shows the help that was asked for.
 pub(crate) fn report(mut error: Error) -> ExitCode {
     if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::stdout().flush());
         // A reader that is gone is no failure (`polyport --help | head`).
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return printed.map_or_else(
+            |error| printing::unwritten(&error, "the help").report(),
+            |()| ExitCode::SUCCESS,
+        );
     }
     if ui::is_document() {
         let text = error.render().to_string();

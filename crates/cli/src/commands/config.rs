@@ -50,7 +50,11 @@ enum Verb {
     /// Print what may stand in polyport.toml, as a JSON Schema
     Schema,
     /// Print where the configuration is
-    Path,
+    Path {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl Config {
@@ -66,7 +70,7 @@ impl Config {
                 printing::out(own::SCHEMA.as_bytes())?;
                 Ok(ExitCode::SUCCESS)
             }
-            Verb::Path => path(),
+            Verb::Path { json } => path(json),
         }
     }
 }
@@ -91,10 +95,18 @@ fn none() -> Result<Failure, Failure> {
     Ok(Failure::unexpected(why).hint("polyport help config says what may stand in one"))
 }
 
-fn path() -> Result<ExitCode, Failure> {
+fn path(as_json: bool) -> Result<ExitCode, Failure> {
     let found = own::files(&configured::places()?);
+    if as_json {
+        let files: Vec<String> = found.iter().map(|it| it.display().to_string()).collect();
+        let document = json!({"files": files});
+        printing::out(format!("{document}\n").as_bytes())?;
+    }
     if found.is_empty() {
         return Err(none()?);
+    }
+    if as_json {
+        return Ok(ExitCode::SUCCESS);
     }
     let lines: String = found
         .iter()

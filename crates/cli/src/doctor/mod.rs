@@ -15,6 +15,7 @@ use std::sync::Arc;
 use polyport::{Client, ClientError};
 use polyport_config::Host;
 
+use crate::answers::Answers;
 use crate::failure::Failure;
 use crate::reach::{Aimed, Manner, Reached};
 use crate::server;
@@ -97,6 +98,8 @@ async fn open(
     let connect = manner.heard_by(reached.connect()?, move |speaker, text| {
         hears.hear(speaker, text);
     })?;
+    // Servers hide from a client what it says that it cannot answer: the doctor sees what ls does.
+    let connect = Answers::default().on(connect, None);
     Ok(connect.connect().await)
 }
 

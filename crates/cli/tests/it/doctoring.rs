@@ -9,7 +9,7 @@ use polyport::Revision;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{BINARY, Place, golden, said};
+use crate::support::{BINARY, Place, golden, said, with_script};
 use crate::web::listen;
 
 /// A report with a word for what differs from run to run and from machine to machine.
@@ -387,4 +387,23 @@ fn d_26_a_hosts_server_is_run_as_it_runs_it() {
     ];
     let text: String = lines.iter().map(|words| look(&place, words)).collect();
     golden("doctor-hosts.txt", &text);
+}
+
+/// Has one more tool for who answers questions.
+const SHY: &str = r#"
+opening() { case "$line" in *'"elicitation"'*) more=',{"name":"u","inputSchema":{"type":"object"}}' ;; esac; }
+listed() { answer "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}$more]}"; return 1; }
+"#;
+
+// req: S-DOCTOR
+#[test]
+fn the_doctor_sees_what_ls_does() {
+    let place = Place::new();
+    let script = polyport_testkit::child::scripted(SHY);
+    for verb in ["ls", "doctor"] {
+        let words = with_script(&[verb], &script, &[]);
+        let output = place.command(&words).output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(out.contains("2 tools"), "{verb}: {out}");
+    }
 }

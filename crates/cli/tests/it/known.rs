@@ -60,6 +60,7 @@ fn what_is_known_is_listed_without_secrets() {
         &["servers", "--config", "polyport.toml"],
         &["servers", "--config", "nothing.toml"],
         &["config", "path"],
+        &["config", "path", "--json"],
         &["config", "show"],
         &["config", "show", "--json", "--config", "polyport.toml"],
         &["config", "check"],
@@ -164,6 +165,7 @@ fn nothing_is_known() {
             "{\"servers\":[],\"problems\":[]}\n",
         ),
         (&["config", "path"], 1, ""),
+        (&["config", "path", "--json"], 1, "{\"files\":[]}\n"),
         (&["config", "show"], 1, ""),
         (
             &["config", "show", "--json"],

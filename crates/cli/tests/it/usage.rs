@@ -1,6 +1,7 @@
 //! Command lines that ask for help or cannot be meant.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::process::Command;
 
 use crate::replicas::write_keys;
@@ -196,5 +197,11 @@ fn nobody_reads_the_help() {
         drop(ours);
         let output = place.command(words).stdout(theirs).output().unwrap();
         assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+        // A disk that is full is.
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = place.command(words).stdout(full).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {err}");
+        assert!(err.starts_with("error: cannot write the help: "), "{err}");
     }
 }
