@@ -18,6 +18,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 /// Bytes that wait to be written, beside one message.
 const WRITTEN_AHEAD: usize = 1 << 20;
 
+/// Characters of a reason that are told.
+const REASON: usize = 123;
+
 /// Reads and writes lines; the peer reads and writes text messages.
 pub(crate) struct Lines<S> {
     socket: WebSocketStream<S>,
@@ -31,6 +34,8 @@ pub(crate) struct Lines<S> {
     over: bool,
     /// What the peer has done wrong.
     fault: Option<String>,
+    /// With which words the peer has closed it, if it has said any.
+    farewell: Option<String>,
     ping: Interval,
     /// Has anything come since the last ping?
     heard: bool,
@@ -55,6 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
             closing: None,
             over: false,
             fault: None,
+            farewell: None,
             ping,
             heard: true,
             is_blocked: false,
@@ -126,6 +132,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
                 }
                 Some(Ok(Message::Close(Some(frame)))) if frame.code != CloseCode::Normal => {
                     tracing::info!(code = %frame.code, reason = %frame.reason, "the peer closes the WebSocket");
+                    let reason: String = frame.reason.chars().take(REASON).collect();
+                    let reason = match &*reason {
+                        "" => reason,
+                        reason => format!(" ({reason})"),
+                    };
+                    let code = u16::from(frame.code);
+                    self.farewell = Some(format!(
+                        "the peer closed the WebSocket with code {code}{reason}"
+                    ));
                     return Poll::Ready(Ok(None));
                 }
                 Some(Err(error @ Error::Io(_))) => return Poll::Ready(Err(broken(&error))),
@@ -144,9 +159,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Lines<S> {
         while self.coming.is_empty() {
             if self.over {
                 // Nobody reads what a WebSocket says after its end.
-                return Poll::Ready(Err(match &self.fault {
-                    Some(fault) => io::Error::new(io::ErrorKind::InvalidData, fault.clone()),
-                    None => io::Error::new(io::ErrorKind::ConnectionAborted, "it is closed"),
+                return Poll::Ready(Err(match (&self.fault, &self.farewell) {
+                    (Some(fault), _) => io::Error::new(io::ErrorKind::InvalidData, fault.clone()),
+                    (None, Some(said)) => {
+                        io::Error::new(io::ErrorKind::ConnectionAborted, said.clone())
+                    }
+                    (None, None) => io::ErrorKind::ConnectionAborted.into(),
                 }));
             }
             let Poll::Ready(message) = self.poll_message(cx)? else {

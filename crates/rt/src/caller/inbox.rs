@@ -103,6 +103,15 @@ impl Inbox {
         self.close();
     }
 
+    /// The server has ended the connection and said why: whoever waits hears of it.
+    pub fn part(&self, why: &str) {
+        let waiting = std::mem::take(&mut self.0.lock().waiting);
+        for (_, waiting) in waiting {
+            let _ = waiting.sender.send(Err(CallError::Broken(why.to_owned())));
+        }
+        self.close();
+    }
+
     /// The connection has ended; nothing comes any more.
     pub fn close(&self) {
         let mut state = self.0.lock();

@@ -123,6 +123,12 @@ async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 return inbox.break_off(&error.to_string());
             }
+            // So does one that was closed with words.
+            Err(error)
+                if error.kind() == ErrorKind::ConnectionAborted && error.get_ref().is_some() =>
+            {
+                return inbox.part(&error.to_string());
+            }
             Err(_) => break,
         }
         while let Some(line) = lines.next_line() {

@@ -14,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::faults::{end, kind};
 use super::{LONG, facts, patience};
@@ -110,6 +112,40 @@ async fn a_server_that_closes_is_gone() {
         .await
         .unwrap();
     assert!(matches!(answer, Err(CallError::Closed)), "{answer:?}");
+}
+
+/// One that says why is quoted.
+// req: S-GONE
+#[tokio::test]
+async fn a_server_that_closes_with_words_is_quoted() {
+    for (code, reason, want) in [
+        (
+            CloseCode::Error,
+            "overloaded",
+            "with code 1011 (overloaded)",
+        ),
+        (CloseCode::Away, "", "with code 1001"),
+        (
+            CloseCode::Library(4001),
+            "token expired",
+            "with code 4001 (token expired)",
+        ),
+    ] {
+        let caller = connected(move |mut socket| async move {
+            hear(&mut socket).await;
+            let reason = reason.into();
+            let frame = CloseFrame { code, reason };
+            socket.close(Some(frame)).await.unwrap();
+        })
+        .await;
+        let answer = timeout(LONG, caller.request("tools/list", "{}"));
+        match answer.await.unwrap() {
+            Err(CallError::Broken(why)) => {
+                assert_eq!(why, format!("the peer closed the WebSocket {want}"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 // req: S-SOCKET
@@ -212,7 +248,7 @@ async fn whatever_comes_instead_of_an_answer_is_a_typed_error() {
         ("closed", Vec::new(), Then::Reset),
         ("closed", Vec::new(), Then::Deaf),
         ("closed", text(answer)[..9].to_vec(), Then::End),
-        ("closed", vec![0x88, 2, 0x03, 0xf3], Then::Silence),
+        ("broken", vec![0x88, 2, 0x03, 0xf3], Then::Silence),
         ("closed", vec![0x88, 0], Then::End),
         // A reserved bit, an unknown kind, a mask of a server, a part of nothing, a long ping, no UTF-8, a promise of too much.
         ("unreadable", vec![0xf1, 2, b'{', b'}'], Then::Silence),
