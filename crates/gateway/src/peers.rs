@@ -142,7 +142,8 @@ impl Peers {
             if let Some(kept) = session.kept.get::<Arc<OfSession>>() {
                 return take(&kept.peer());
             }
-            let peer = Peer::begin(&self.shared(), self.bus.child(), client);
+            let client = client.passed_on(envelope.profile());
+            let peer = Peer::begin(&self.shared(), self.bus.child(), &client);
             let taken = take(&peer);
             let of_session = Arc::new(OfSession(Mutex::new(peer)));
             sessions.retain(|session| session.strong_count() > 0);

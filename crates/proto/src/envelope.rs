@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use polyport_model::{ClientCapabilities, Implementation, Level};
+use polyport_model::method::ELICITATION_CREATE;
+use polyport_model::{ClientCapabilities, Implementation, Level, Object};
 use polyport_wire::Raw;
 
 use crate::kept::Kept;
@@ -40,6 +41,25 @@ impl ClientFacts {
     /// What the client can do. What we cannot read counts as nothing.
     pub fn capabilities(&self) -> ClientCapabilities {
         self.capabilities.decode().unwrap_or_default()
+    }
+
+    /// The same for a server of another revision: without what a client of its own revision cannot be asked, whatever it says.
+    #[must_use]
+    pub fn passed_on(&self, from: &Profile) -> Self {
+        if from.elicits_url {
+            return self.clone();
+        }
+        let Ok(mut all) = self.capabilities.decode::<Object>() else {
+            return self.clone();
+        };
+        if all.remove("elicitation").is_some() && from.question(ELICITATION_CREATE).is_some() {
+            // It has no modes yet, and means forms.
+            all.insert("elicitation", Raw::from_static(r#"{"form":{}}"#));
+        }
+        Self {
+            info: self.info.clone(),
+            capabilities: Raw::encode(&all).unwrap_or_else(|_| self.capabilities.clone()),
+        }
     }
 }
 
@@ -212,5 +232,29 @@ impl fmt::Debug for Envelope {
             .field("revision", &self.revision().name())
             .field("principal", &self.principal)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // req: S-SQUARE-GATE
+    #[test]
+    fn a_client_is_passed_on_as_its_revision_lets_it_be_asked() {
+        let says = r#"{"roots":{},"elicitation":{"form":{},"url":{}},"x":1}"#;
+        let facts = ClientFacts {
+            info: None,
+            capabilities: Raw::from_static(says),
+        };
+        for revision in Revision::ALL {
+            let want = match revision {
+                Revision::V2024_11_05 | Revision::V2025_03_26 => r#"{"roots":{},"x":1}"#,
+                Revision::V2025_06_18 => r#"{"roots":{},"x":1,"elicitation":{"form":{}}}"#,
+                _ => says,
+            };
+            let passed = facts.passed_on(revision.profile());
+            assert_eq!(passed.capabilities.as_str(), want, "{revision}");
+        }
     }
 }

@@ -6,6 +6,7 @@ mod changing;
 mod life;
 mod lists;
 mod rules;
+mod square;
 mod tasks;
 mod through;
 

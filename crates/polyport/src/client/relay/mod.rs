@@ -390,11 +390,12 @@ impl Shared {
         if !self.client.on_behalf || self.era() == Era::Legacy {
             return None;
         }
-        let client = context.envelope().client();
+        let envelope = context.envelope();
+        let client = envelope.client().passed_on(envelope.profile());
         let own = self.client.answers.capabilities();
         let tasks = self.shares_tasks(context);
         Some(ClientFacts {
-            info: client.info.clone(),
+            info: client.info,
             capabilities: answers::beside(&client.capabilities, &own, tasks),
         })
     }
