@@ -1,8 +1,11 @@
-//! `cargo xtask conformance`: the official suite, pinned, against `conformance-server` and `conformance-client`. Owns the verdict,
-//! not the scenarios.
+//! `cargo xtask conformance`: the official suite, pinned, against `conformance-server`, the same behind `polyport serve`, and
+//! `conformance-client`. Owns the verdict, not the scenarios.
 //!
 //! A scenario passes when it has no check with FAILURE or WARNING and its exit status is 0. What may fail stands in
-//! `conformance/expected-failures.toml`, and that list can only shrink: a listed scenario that passes is a failure.
+//! `conformance/expected-failures.toml` and, through the gateway, in `conformance/gateway-exceptions.toml`, and these lists can only
+//! shrink: a listed scenario that passes is a failure.
+
+mod verdict;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -13,16 +16,18 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::args::Args;
 use crate::node::{self, Lack};
 use crate::run::{self, Group};
 use crate::tally::{Outcome, Tally};
 use crate::tree;
+use verdict::{Verdict, read_checks, verdict};
 
 /// The revisions that the suite has server scenarios for and that begin with Streamable HTTP.
 const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// Those in which the server is tried behind the gateway, too: the newest of each era. `docs/revisions-gateway.md` has the others.
+const THROUGH: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 /// The scenarios of an extension, by the beginning of their names, and the revision in which they are run.
 const EXTENSION: (&str, &str) = ("2026-07-28", "tasks-");
@@ -30,10 +35,12 @@ const EXTENSION: (&str, &str) = ("2026-07-28", "tasks-");
 const PACKAGE: &str = "polyport-conformance";
 const SERVER: &str = "conformance-server";
 const CLIENT: &str = "conformance-client";
+const GATEWAY_PACKAGE: &str = "polyport-cli";
+const GATEWAY: &str = "polyport";
+const EXPECTED: &str = "conformance/expected-failures.toml";
+const EXPECTED_THROUGH: &str = "conformance/gateway-exceptions.toml";
 /// Client scenarios about OAuth, which the client does not have yet.
 const OAUTH: &str = "auth/";
-/// Checks shown of one scenario.
-const SHOWN: usize = 8;
 const SCENARIO: Duration = Duration::from_secs(60);
 const START: Duration = Duration::from_secs(20);
 const BUILD: Duration = Duration::from_secs(1800);
@@ -47,35 +54,51 @@ struct Bench {
     node: PathBuf,
     suite: PathBuf,
     url: String,
+    gateway: String,
     client: PathBuf,
     expected: Expected,
+    expected_through: Expected,
 }
 
 /// Who is tested.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Side {
     Server,
+    /// The server again, behind the gateway.
+    Gateway,
     Client,
 }
 
 impl Side {
-    const BOTH: [Self; 2] = [Self::Server, Self::Client];
+    const ALL: [Self; 3] = [Self::Server, Self::Gateway, Self::Client];
 
     fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
+            Self::Gateway => "gateway",
             Self::Client => "client",
         }
     }
-}
 
-/// How one scenario ended.
-enum Verdict {
-    Passed,
-    /// And what the checks say.
-    Failed(String),
-    /// No check of it applied.
-    Unused,
+    /// What the suite takes it for.
+    fn role(self) -> &'static str {
+        match self {
+            Self::Server | Self::Gateway => "server",
+            Self::Client => "client",
+        }
+    }
+
+    fn is_tried(self, revision: &str) -> bool {
+        self != Self::Gateway || THROUGH.contains(&revision)
+    }
+
+    /// Where it stands what of it may fail.
+    fn list(self) -> &'static str {
+        match self {
+            Self::Gateway => EXPECTED_THROUGH,
+            _ => EXPECTED,
+        }
+    }
 }
 
 /// Runs the suite.
@@ -92,7 +115,7 @@ struct Plan {
     revisions: Vec<String>,
     only: Option<String>,
     jobs: usize,
-    server: Group,
+    servers: [Group; 2],
 }
 
 /// Everything up to a running server; the inner error is a reason to skip.
@@ -111,7 +134,8 @@ fn prepare(arguments: &[String]) -> Result<Result<Plan, String>, String> {
         revisions = REVISIONS.iter().map(|name| (*name).to_owned()).collect();
     }
     let root = tree::root();
-    let expected = read_expected(&root)?;
+    let expected = read_expected(&root, EXPECTED)?;
+    let expected_through = read_expected(&root, EXPECTED_THROUGH)?;
     let (node, suite) = match install(&root) {
         Ok(found) => found,
         Err(Lack::Missing(reason)) => return Ok(Err(reason)),
@@ -119,26 +143,29 @@ fn prepare(arguments: &[String]) -> Result<Result<Plan, String>, String> {
     };
     build(&root)?;
     let folder = run::target(&root).join("debug");
-    let (server, url) = start(&root, &folder.join(SERVER))?;
+    let (server, url) = start(&root, &folder.join(SERVER), &[])?;
+    let (through, gateway) = start(&root, &folder.join(GATEWAY), &["serve", &url])?;
     let bench = Bench {
         root,
         node,
         suite,
         url,
+        gateway,
         client: folder.join(CLIENT),
         expected,
+        expected_through,
     };
     Ok(Ok(Plan {
         bench,
         revisions,
         only,
         jobs: usize::try_from(jobs).unwrap_or(1),
-        server,
+        servers: [server, through],
     }))
 }
 
-fn read_expected(root: &Path) -> Result<Expected, String> {
-    let path = root.join("conformance/expected-failures.toml");
+fn read_expected(root: &Path, name: &str) -> Result<Expected, String> {
+    let path = root.join(name);
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let expected: Expected =
@@ -164,7 +191,8 @@ fn install(root: &Path) -> Result<(PathBuf, PathBuf), Lack> {
 
 fn build(root: &Path) -> Result<(), String> {
     let mut command = run::cargo(root);
-    command.args(["build", "--locked", "--package", PACKAGE, "--bins"]);
+    command.args(["build", "--locked", "--bins"]);
+    command.args(["--package", PACKAGE, "--package", GATEWAY_PACKAGE]);
     let log = root.join("target/ci/conformance-build.log");
     let built = run::logged(&mut command, &log, BUILD)?;
     if built.ok {
@@ -174,14 +202,16 @@ fn build(root: &Path) -> Result<(), String> {
     }
 }
 
-/// Starts the server on a free port and waits until it accepts connections.
-fn start(root: &Path, binary: &Path) -> Result<(Group, String), String> {
+/// Starts a server on a free port and waits until it accepts connections.
+fn start(root: &Path, binary: &Path, arguments: &[&str]) -> Result<(Group, String), String> {
     let port = free_port()?;
-    let log = root.join("target/ci/conformance-server.log");
+    let name = binary.file_name().unwrap_or_default().to_string_lossy();
+    let log = root.join(format!("target/ci/conformance-{name}.log"));
     tree::write(&log, b"")?;
     let file = fs::File::create(&log)
         .map_err(|error| format!("cannot write {}: {error}", log.display()))?;
     let mut command = run::command(binary, root);
+    command.args(arguments);
     command.args(["--listen", &format!("127.0.0.1:{port}")]);
     let mut server = Group::spawn(command.stdout(Stdio::null()).stderr(file))?;
     let until = Instant::now() + START;
@@ -190,7 +220,7 @@ fn start(root: &Path, binary: &Path) -> Result<(Group, String), String> {
         if ended.is_some() || Instant::now() >= until {
             let said = fs::read_to_string(&log).unwrap_or_default();
             return Err(format!(
-                "{SERVER} does not listen on port {port} ({ended:?}); it said:\n{said}"
+                "{name} does not listen on port {port} ({ended:?}); it said:\n{said}"
             ));
         }
         thread::sleep(Duration::from_millis(20));
@@ -223,9 +253,11 @@ impl Plan {
                 Err(reason) => return Outcome::Broken(reason),
             }
         }
-        if let Some(status) = self.server.ended() {
-            println!("  the server did not live to the end: {status}");
-            sum.failed += 1;
+        for (server, name) in self.servers.iter_mut().zip([SERVER, GATEWAY]) {
+            if let Some(status) = server.ended() {
+                println!("  {name} did not live to the end: {status}");
+                sum.failed += 1;
+            }
         }
         let Tally { passed, failed, .. } = sum;
         println!("conformance: {passed} passed, {failed} failed, {expected} expected failures");
@@ -252,14 +284,16 @@ impl Plan {
     /// Counts of one revision, and how many failed as expected.
     fn run_revision(&self, revision: &str) -> Result<(Tally, usize), String> {
         let known = self.bench.scenarios(revision)?;
-        let listed = self.bench.expected.get(revision);
         let mut tally = Tally::default();
-        for name in listed.into_iter().flat_map(BTreeMap::keys) {
-            if !known.iter().any(|(_, known)| known == name) {
-                println!(
-                    "    {name} is listed as an expected failure, but the suite has no such scenario"
-                );
-                tally.failed += 1;
+        for side in [Side::Server, Side::Gateway] {
+            let listed = self.bench.listed(side, revision);
+            for name in listed.into_iter().flat_map(BTreeMap::keys) {
+                let is_of = |of: Side| of.list() == side.list();
+                if !known.iter().any(|(of, known)| is_of(*of) && known == name) {
+                    let list = side.list();
+                    println!("    {name} is in {list}, but no such scenario is tried");
+                    tally.failed += 1;
+                }
             }
         }
         let wanted = |(_, name): &Scenario| self.only.as_ref().is_none_or(|only| only == name);
@@ -272,24 +306,25 @@ impl Plan {
                     while let Some((side, name)) = take(&queue) {
                         let verdict = self.bench.judge(revision, side, &name);
                         let mut verdicts = verdicts.lock().unwrap_or_else(|dead| dead.into_inner());
-                        verdicts.insert((side.name(), name), verdict);
+                        verdicts.insert((side, name), verdict);
                     }
                 });
             }
         });
         let mut expected = 0;
         for ((side, name), verdict) in verdicts.into_inner().unwrap_or_default() {
+            let listed = self.bench.listed(side, revision);
             let reason = listed.and_then(|listed| listed.get(&name));
             match (verdict, reason) {
                 (Verdict::Passed, None) => tally.passed += 1,
                 (Verdict::Passed, Some(_)) => {
-                    println!(
-                        "    {name} passes: remove it from conformance/expected-failures.toml [{revision}]"
-                    );
+                    let list = side.list();
+                    println!("    {name} passes: remove it from {list} [{revision}]");
                     tally.failed += 1;
                 }
                 (Verdict::Failed(_), Some(_)) => expected += 1,
                 (Verdict::Failed(why), None) => {
+                    let side = side.name();
                     println!("    {side}: {name} failed\n{why}");
                     tally.failed += 1;
                 }
@@ -312,7 +347,8 @@ impl Bench {
     /// A revision's scenarios, and those of the extension that is tested with it.
     fn scenarios(&self, revision: &str) -> Result<Vec<Scenario>, String> {
         let mut all = Vec::new();
-        for side in Side::BOTH {
+        let sides = Side::ALL.into_iter();
+        for side in sides.filter(|side| side.is_tried(revision)) {
             let names = self.list(side, &["--spec-version", revision])?;
             let names = names.into_iter().filter(|name| !name.starts_with(OAUTH));
             all.extend(names.map(|name| (side, name)));
@@ -324,22 +360,33 @@ impl Bench {
             if more.is_empty() {
                 return Err(format!("the suite lists no scenario `{beginning}…`"));
             }
-            all.extend(more.into_iter().map(|name| (Side::Server, name)));
+            for side in [Side::Server, Side::Gateway] {
+                all.extend(more.iter().map(|name| (side, name.clone())));
+            }
         }
         Ok(all)
+    }
+
+    /// What may fail.
+    fn listed(&self, side: Side, revision: &str) -> Option<&BTreeMap<String, String>> {
+        let expected = match side {
+            Side::Gateway => &self.expected_through,
+            Side::Server | Side::Client => &self.expected,
+        };
+        expected.get(revision)
     }
 
     /// What the suite lists: lines `  - NAME …`.
     fn list(&self, side: Side, arguments: &[&str]) -> Result<Vec<String>, String> {
         let mut command = run::command(&self.node, &self.root);
         command.arg(&self.suite).arg("list");
-        command.arg(format!("--{}", side.name())).args(arguments);
+        command.arg(format!("--{}", side.role())).args(arguments);
         let text = run::output(&mut command)?;
         let names = text.lines().filter_map(|line| line.strip_prefix("  - "));
         let names = names.filter_map(|line| line.split_whitespace().next());
         let names: Vec<String> = names.map(str::to_owned).collect();
         if names.is_empty() {
-            let side = side.name();
+            let side = side.role();
             return Err(format!(
                 "the suite lists no {side} scenario {arguments:?}:\n{text}"
             ));
@@ -356,9 +403,10 @@ impl Bench {
             .join(scenario);
         let _ = fs::remove_dir_all(&folder);
         let mut command = run::command(&self.node, &self.root);
-        command.arg(&self.suite).arg(side.name());
+        command.arg(&self.suite).arg(side.role());
         match side {
             Side::Server => command.args(["--url", &self.url]),
+            Side::Gateway => command.args(["--url", &self.gateway]),
             Side::Client => command.arg("--command").arg(&self.client),
         };
         command.args(["--scenario", scenario]);
@@ -375,93 +423,6 @@ impl Bench {
                 Some(checks) => verdict(&checks, finished.ok, &finished.how),
                 None => Verdict::Failed(finished.complaint("      no checks.json")),
             },
-        }
-    }
-}
-
-/// Every check below a folder; `None` when no scenario came so far.
-fn read_checks(folder: &Path) -> Option<Vec<Value>> {
-    let mut checks = Vec::new();
-    let mut seen = false;
-    for path in tree::files(folder) {
-        if path.ends_with("checks.json") {
-            let text = fs::read_to_string(&path).ok()?;
-            checks.extend(serde_json::from_str::<Vec<Value>>(&text).ok()?);
-            seen = true;
-        }
-    }
-    seen.then_some(checks)
-}
-
-fn verdict(checks: &[Value], exit_ok: bool, how: &str) -> Verdict {
-    let status = |check: &Value| check["status"].as_str().unwrap_or_default().to_owned();
-    let mut complaints = Vec::new();
-    let mut used = false;
-    for check in checks {
-        let id = check["id"].as_str().unwrap_or_default();
-        let status = status(check);
-        if matches!(status.as_str(), "FAILURE" | "WARNING") {
-            let why = check["errorMessage"]
-                .as_str()
-                .or_else(|| check["description"].as_str());
-            let why: String = why.unwrap_or_default().chars().take(300).collect();
-            complaints.push(format!("      {status} {id}: {}", why.replace('\n', " ")));
-        }
-        // Each scenario carries this one, so it alone does not show that the scenario found what it tests.
-        used |= !matches!(status.as_str(), "SKIPPED" | "INFO") && !id.starts_with("wire-schema-");
-    }
-    if complaints.is_empty() && !exit_ok {
-        complaints.push(format!("      the suite: {how}"));
-    }
-    let more = complaints.len().saturating_sub(SHOWN);
-    if more > 0 {
-        complaints.truncate(SHOWN);
-        complaints.push(format!("      and {more} more, in target/conformance"));
-    }
-    if !complaints.is_empty() {
-        Verdict::Failed(complaints.join("\n"))
-    } else if used {
-        Verdict::Passed
-    } else {
-        Verdict::Unused
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Verdict, verdict};
-    use serde_json::json;
-
-    #[test]
-    fn checks_and_exit_status_decide() {
-        let cases = [
-            (json!([{"id": "a", "status": "SUCCESS"}]), true, "passed"),
-            (json!([{"id": "a", "status": "SUCCESS"}]), false, "failed"),
-            (
-                json!([{"id": "a", "status": "SUCCESS"}, {"id": "b", "status": "WARNING"}]),
-                true,
-                "failed",
-            ),
-            (
-                json!([{"id": "a", "status": "FAILURE", "errorMessage": "x"}]),
-                true,
-                "failed",
-            ),
-            (
-                json!([{"id": "a", "status": "SKIPPED"}, {"id": "wire-schema-valid", "status": "SUCCESS"}]),
-                true,
-                "unused",
-            ),
-            (json!([]), true, "unused"),
-        ];
-        for (checks, exit_ok, expect) in cases {
-            let checks = checks.as_array().cloned().unwrap_or_default();
-            let found = match verdict(&checks, exit_ok, "exit 1") {
-                Verdict::Passed => "passed",
-                Verdict::Failed(_) => "failed",
-                Verdict::Unused => "unused",
-            };
-            assert_eq!(found, expect, "{checks:?}");
         }
     }
 }

@@ -52,7 +52,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "conformance",
         usage: "conformance [REVISION…] [--scenario NAME] [--jobs N]",
-        about: "the official suite against conformance-server and conformance-client",
+        about: "the official suite against conformance-server, also behind polyport serve, and conformance-client",
         run: conformance::run,
     },
     Verb {

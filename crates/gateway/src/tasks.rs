@@ -18,7 +18,12 @@ pub(crate) async fn about(peer: &Peer, call: Call) -> Outcome {
     };
     let servers = peer.with_tasks(&call.context).await;
     if servers.is_empty() {
-        return Outcome::Failed(RpcError::method_not_found(call.method));
+        let relays = peer.connected().into_iter();
+        let why = relays.map(|relay| relay.no_tasks(&call.context, call.method));
+        // One that has them, if only the client had.
+        let why = why.max_by_key(|why| why.code == Code::MissingCapability);
+        let why = why.unwrap_or_else(|| RpcError::method_not_found(call.method));
+        return Outcome::Failed(why);
     }
     if let Some(server) = peer.tasks.server(&id) {
         return peer.pass(server, call).await;

@@ -115,3 +115,18 @@ async fn who_has_no_tasks_is_asked_for_none() {
         assert!(asked.unwrap_err().to_string().contains("-32601"), "{ours}");
     }
 }
+
+// req: S-GATE-TASKS
+#[tokio::test]
+async fn who_has_not_declared_tasks_is_told_so() {
+    let modern = ERAS[1];
+    for beside in [None, Some("b")] {
+        let others = beside.map(|name| upstream(server(name), "plain", modern));
+        let one = upstream(with_task("a"), "one", modern);
+        let gateway = Gateway::new(others.into_iter().chain([one]));
+        let client = crate::client(gateway, modern).await;
+        client.request("tools/list", &json!({})).await.unwrap();
+        let refused = ask(&client, "tasks/get", "x").await.unwrap_err();
+        assert!(refused.contains("-32021"), "{beside:?}: {refused}");
+    }
+}

@@ -126,7 +126,7 @@ impl Handler for Relay {
             // The edge tells the bus, and that the server once nobody is left.
             "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
             method if method.starts_with("tasks/") && !shared.shares_tasks(&call.context) => {
-                Outcome::Failed(RpcError::method_not_found(method))
+                Outcome::Failed(self.no_tasks(&call.context, method))
             }
             _ => {
                 let context = call.context.clone();
@@ -204,6 +204,20 @@ impl Relay {
     /// What the server offers whoever asks: tasks only where both have them in the same form.
     pub fn offers(&self, context: &Context) -> ServerCapabilities {
         self.0.offers(context)
+    }
+
+    /// The error of a request about tasks where the server and whoever asks share none.
+    pub fn no_tasks(&self, context: &Context, method: &str) -> RpcError {
+        let client = &self.0.client;
+        let form = client.opened.revision.profile().tasks;
+        let is_undeclared = form == TaskForm::Extension
+            && context.envelope().profile().tasks == form
+            && client.offers_tasks();
+        if is_undeclared {
+            let lacks = json!({"extensions": {EXTENSION_TASKS: {}}});
+            return RpcError::missing_capability(&lacks.to_string());
+        }
+        RpcError::method_not_found(method)
     }
 
     /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources those that it has
@@ -341,7 +355,7 @@ impl Shared {
     /// Asks the server; its questions go to `asking`.
     async fn request(&self, call: &Call, asking: Asking) -> Outcome {
         let context = &call.context;
-        let mut params = words::own(&call.params, context);
+        let mut params = words::own(&call.params, context, self.era());
         if let Some(state) = context.state().filter(|_| self.era() == Era::Modern) {
             match rounds::with_answers(&params, &state, context) {
                 Ok(with) => params = with.into(),

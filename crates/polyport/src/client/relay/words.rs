@@ -18,8 +18,8 @@ const PASSED: [&str; 2] = [
     "io.modelcontextprotocol/model-immediate-response",
 ];
 
-/// The parameters without what belongs to the connection that they came over.
-pub(super) fn own<'a>(params: &'a Params, context: &Context) -> Cow<'a, str> {
+/// The parameters without what belongs to the connection that they came over, for a server of an era.
+pub(super) fn own<'a>(params: &'a Params, context: &Context, to: Era) -> Cow<'a, str> {
     let Some(text) = params.text() else {
         return Cow::Borrowed("{}");
     };
@@ -28,9 +28,12 @@ pub(super) fn own<'a>(params: &'a Params, context: &Context) -> Cow<'a, str> {
     if params.meta().is_none() && !(is_round && has_answers) {
         return Cow::Borrowed(text);
     }
+    // Before it is asked, a client may know what will be.
+    let is_foreseen = to == Era::Modern && context.state().is_none();
     let mut out = Vec::with_capacity(text.len());
     object(text, &mut out, |key, value, out| match key {
-        "inputResponses" | "requestState" if is_round => {}
+        "inputResponses" if is_round && !is_foreseen => {}
+        "requestState" if is_round => {}
         "_meta" if value.starts_with('{') => meta(key, value, out),
         _ => write::member(out, key, value.as_bytes()),
     });

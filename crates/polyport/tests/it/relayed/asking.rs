@@ -157,6 +157,27 @@ async fn who_can_be_asked_nothing_is_not_asked() {
     }
 }
 
+// req: S-RELAY-ASK
+#[tokio::test(start_paused = true)]
+async fn what_a_client_foresees_is_not_asked() {
+    let modern = Revision::V2026_07_28;
+    let none = Arc::default();
+    let peer = behind(server(&none, &none), modern, modern, &everything()).await;
+    let who = json!({"action": "accept", "content": {"name": "Ada"}});
+    let call = |tool: &str| json!({"name": tool, "inputResponses": {"who": who, "more": {}}});
+    let result = ask(&peer, "tools/call", call("one")).await;
+    assert_eq!(text(&result), "Hello Ada", "{result}");
+    // The rest is asked, and what was foreseen is not forgotten.
+    let asked = ask(&peer, "tools/call", call("both")).await;
+    let questions = asked["inputRequests"].as_object().unwrap();
+    assert!(questions.contains_key("city"), "{asked}");
+    assert_eq!(questions.len(), 1, "{asked}");
+    let mut again = again(&asked);
+    again["name"] = json!("both");
+    let done = ask(&peer, "tools/call", again).await;
+    assert!(text(&done).starts_with("Ada "), "{done}");
+}
+
 async fn parked() -> (TestPeer, Arc<AtomicUsize>, Arc<AtomicUsize>, Value) {
     let (begun, dropped) = (Arc::default(), Arc::default());
     let server = server(&begun, &dropped);
