@@ -49,7 +49,11 @@ pub(crate) const ALL: &[Exit] = &[
         "needs-person",
         "the server asks a person, and nobody is there to answer",
     ),
-    exit(130, "interrupted", "Ctrl-C; the server was told"),
+    exit(
+        130,
+        "interrupted",
+        "Ctrl-C, or --cancel-after; the server was told",
+    ),
     exit(
         143,
         "terminated",

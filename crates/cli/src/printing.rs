@@ -18,7 +18,7 @@ pub(crate) struct Document {
     /// Print one JSON document: what the server sent, untouched
     #[arg(long)]
     json: bool,
-    /// Print what a filter of jq makes of that document, texts without quotes
+    /// Print what a filter of jq makes of it, texts without quotes
     #[arg(long, value_name = "FILTER")]
     jq: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Document {
 pub(crate) struct Printing {
     #[command(flatten)]
     document: Document,
-    /// Write the result to this file, replacing it: text, or the bytes of a picture
+    /// Write the result to this file: text, or the bytes of a picture
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

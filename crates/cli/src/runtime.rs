@@ -31,6 +31,24 @@ pub(crate) fn run(
     ended
 }
 
+/// Waits for something for so long, if that is said: then it is dropped, which tells a server that nobody waits for its answer.
+///
+/// # Errors
+/// Interrupted (exit 130).
+pub(crate) async fn unless_after<T>(
+    time: Option<Duration>,
+    what: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let Some(time) = time else {
+        return Ok(what.await);
+    };
+    tokio::time::timeout(time, what).await.map_err(|_| {
+        ui::clear_status();
+        Failure::unexpected(format!("cancelled after {time:?}, as --cancel-after says"))
+            .code(INTERRUPTED)
+    })
+}
+
 /// Waits for something, or for Ctrl-C, SIGTERM or the end of the terminal: then it is dropped, which tells a server that nobody waits for its answer. A second
 /// one ends the program at once.
 ///

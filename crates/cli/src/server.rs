@@ -47,7 +47,7 @@ pub(crate) struct Words {
     /// Write each message of both sides to FILE, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
-    /// Seconds after which a request is given up, whatever comes; those in which a person is waited for do not count
+    /// Give a request up after so long; what a person takes does not count
     #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
     timeout: Option<Duration>,
 }

@@ -1,6 +1,7 @@
 //! `polyport call`: calls one tool of any server. Standard output is the result and nothing else.
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,11 @@ use crate::limit;
 use crate::logs;
 use crate::printing::Printing;
 use crate::progress::{self, Meter};
+use crate::runtime::unless_after;
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
 use crate::typed::Typed;
-use crate::{render, ui, verb};
+use crate::{render, ui, values, verb};
 
 /// How long a call may say nothing.
 const IDLE: Duration = Duration::from_secs(60);
@@ -46,16 +48,22 @@ pub(crate) struct Call {
     server: Words,
     #[command(flatten)]
     printing: Printing,
-    /// All arguments at once: a JSON object, @file, or @- for standard input
+    /// All arguments: a JSON object, @file, or @- for standard input
     #[arg(long, value_name = "JSON|@FILE")]
     args: Option<String>,
     /// Send and take what does not fit the schemas
     #[arg(long)]
     unchecked: bool,
+    /// Call it as a task, and wait for that
+    #[arg(long)]
+    task: bool,
+    /// Give the call up after so many seconds, as Ctrl-C does
+    #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
+    cancel_after: Option<Duration>,
     /// An answer to what the server may ask (repeatable)
     #[arg(long = "answer", value_name = "FIELD=VALUE")]
     answers: Vec<String>,
-    /// A command that answers what the server asks of a model: it reads and prints text
+    /// A command that answers what is asked of a model: text in, text out
     #[arg(long, value_name = "COMMAND")]
     sample_cmd: Option<String>,
     /// Progress: auto (at a terminal), plain (a line each) or none
@@ -92,6 +100,8 @@ impl Call {
             unchecked: self.unchecked,
             typed: named.typed.clone(),
             timeout,
+            is_task: self.task,
+            cancel_after: self.cancel_after,
             progress: self.progress,
             logs: self.level,
         };
@@ -120,6 +130,8 @@ struct Asked {
     unchecked: bool,
     typed: Typed,
     timeout: Option<Duration>,
+    is_task: bool,
+    cancel_after: Option<Duration>,
     progress: progress::Shown,
     logs: Option<Level>,
 }
@@ -172,7 +184,11 @@ impl Asked {
             asked.map_err(|error| server::failure(&error, server))?;
         }
         let begun = Instant::now();
-        let asked = client.request_raw("tools/call", params.as_str(), Some(wait));
+        // On the heap: each of what is laid around it below would hold all of it twice.
+        let asked: Pin<Box<dyn Future<Output = _>>> = match self.is_task {
+            true => Box::pin(client.call_as_task_raw(params.as_str(), Some(wait))),
+            false => Box::pin(client.request_raw("tools/call", params.as_str(), Some(wait))),
+        };
         let asked = async {
             if self.logs.is_some() || meter.is_some() {
                 logs::said_until(client, asked).await
@@ -188,7 +204,7 @@ impl Asked {
         };
         let asked = limit::within(self.timeout, client, asked);
         let failed = |error: &ClientError| server::failure(error, server);
-        let raw = answers.during(asked, failed).await?;
+        let raw = unless_after(self.cancel_after, answers.during(asked, failed)).await??;
         let took = begun.elapsed();
         let result: CallToolResult = server::decoded(client, &raw, server)?;
         let (result, misfit) = match self.unchecked {

@@ -2,8 +2,9 @@
 
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::doctoring::answering;
 use crate::support::{BINARY, Place, terminal};
 
 pub(crate) fn run(place: &Place, words: &[&str]) -> (i32, String, String) {
@@ -369,6 +370,72 @@ fn a_signal_tells_the_server_and_ends_it() {
         let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
         assert_eq!(cancel["method"], "notifications/cancelled");
         assert_eq!(cancel["params"]["requestId"], 3);
+    }
+}
+
+// req: S-SHELL
+// req: S-CANCEL
+#[test]
+fn a_call_is_cancelled_after_the_time_that_was_said() {
+    let place = Place::new();
+    let words = ["call", "--era", "legacy", "--cancel-after", "0.3", "--"];
+    let words = [&words[..], &["sh", "-c", SERVER, "--", "t"]].concat();
+    let (code, out, err) = run(&place, &words);
+    let said = "error: cancelled after 300ms, as --cancel-after says\n";
+    assert_eq!((code, &*out, &*err), (130, "", said));
+    let after = std::fs::read_to_string(place.path("after")).unwrap();
+    let cancel: Value = serde_json::from_str(after.trim_end()).unwrap();
+    assert_eq!(cancel["method"], "notifications/cancelled");
+    assert_eq!(cancel["params"]["requestId"], 3);
+}
+
+/// A server of the legacy era whose calls answer how they were made.
+fn with_tasks(offered: &'static str) -> u16 {
+    answering(move |body| {
+        let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+        let task = json!({"taskId": "t1", "status": "working", "ttl": null, "pollInterval": 1,
+            "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
+        let text = |text| json!({"content": [{"type": "text", "text": text}]});
+        let offered: Value = serde_json::from_str(offered).unwrap();
+        let result = match asked["method"].as_str() {
+            Some("initialize") => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": {"name": "s", "version": "1"}})
+            }
+            Some("tools/list") => {
+                json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}}]})
+            }
+            Some("tools/call") if asked["params"]["task"].is_object() => json!({ "task": task }),
+            Some("tools/call") => text("at once"),
+            Some("tasks/result") if asked["params"]["taskId"] == "t1" => text("as a task"),
+            _ => {
+                return "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    .to_owned();
+            }
+        };
+        let text = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();
+        let length = text.len();
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        )
+    })
+}
+
+// req: S-SHELL
+#[test]
+fn a_call_is_a_task_where_that_is_wanted() {
+    const TASKS: &str = r#"{"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}"#;
+    const NONE: &str = r#"{"tools": {}}"#;
+    let place = Place::new();
+    for (offered, flags, code, want) in [
+        (TASKS, &["--task"][..], 0, "as a task\n"),
+        (TASKS, &[], 0, "at once\n"),
+        (NONE, &["--task"], 5, ""),
+    ] {
+        let url = format!("http://127.0.0.1:{}/mcp", with_tasks(offered));
+        let words = [&["call", "--era", "legacy"], flags, &[&url, "t"]].concat();
+        let (got, out, err) = run(&place, &words);
+        assert_eq!((got, &*out), (code, want), "{flags:?}: {err}");
+        assert_eq!(err.contains("tasks"), code == 5, "{err}");
     }
 }
 

@@ -108,6 +108,25 @@ impl Client {
         }
     }
 
+    /// The same as text, and waited for to its end, as [`request_raw`](Self::request_raw) waits for any call: `params` are those of
+    /// `tools/call`.
+    ///
+    /// # Errors
+    /// As [`call_tool_as_task`](Self::call_tool_as_task).
+    pub async fn call_as_task_raw(
+        &self,
+        params: &str,
+        wait: Option<Wait>,
+    ) -> Result<Raw, ClientError> {
+        self.offers("tasks", self.offers_tasks())?;
+        if self.task_form() != TaskForm::Core {
+            // There the server decides which calls are tasks.
+            return self.request_raw(CallTool::NAME, params, wait).await;
+        }
+        let task = self.ask_for_task(params).await?;
+        self.as_call(task, wait).await
+    }
+
     /// A task of which the id is known, from an earlier connection perhaps. Nobody is asked for it yet.
     pub fn task(&self, id: impl Into<String>) -> Task<'_> {
         Task {

@@ -105,6 +105,21 @@ async fn a_server_behind_asks_whoever_asked() {
     }
 }
 
+/// Some say of themselves what the revision that they speak does not have.
+// req: S-RELAY-ASK
+#[tokio::test(start_paused = true)]
+async fn who_cannot_be_asked_in_his_revision_is_not_believed_that_he_can() {
+    for theirs in ASKS {
+        for ours in [Revision::V2024_11_05, Revision::V2025_03_26] {
+            let none = Arc::default();
+            let peer = behind(server(&none, &none), theirs, ours, &everything()).await;
+            let peer = peer.answering(answer);
+            let result = ask(&peer, "tools/call", json!({"name": "one"})).await;
+            assert_eq!(result["isError"], true, "{ours} to {theirs}: {result}");
+        }
+    }
+}
+
 /// Two modern clients that say the same of themselves share a connection, on which no question says whose it is.
 // req: S-RELAY-ASK
 #[tokio::test(start_paused = true)]
