@@ -25,6 +25,8 @@ const POLL: Duration = Duration::from_secs(1);
 const POLLS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
 /// How long a task may wait for answers that it has been given, looked at no more often than each [`POLL`].
 const SETTLING: Duration = Duration::from_secs(30);
+/// How often in a row a look at a task, or the wait for its result, may break on the way.
+const MAX_BROKEN: usize = 5;
 /// How long a task is waited for where nothing is said: no longer than servers keep one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -338,32 +340,29 @@ impl Task<'_> {
 
     async fn until_ended(&self, total: Duration) -> Result<Raw, ClientError> {
         if self.client.task_form() != TaskForm::Extension {
-            // The server answers when it has ended, and asks on the way of this request.
-            let wait = Wait {
-                total: Some(total),
-                ..Wait::default()
-            };
-            let params = self.params();
-            let asked = self.client.in_rounds("tasks/result", &params, Some(wait));
-            return asked.await;
+            return self.until_answered(total).await;
         }
         let begun = Instant::now();
         let mut end = begun + total;
         let mut answered = HashSet::new();
         let mut rounds = 0;
         let mut settling = None;
+        let mut broken = 0;
         loop {
-            let wait = Wait {
-                total: Some(end.saturating_duration_since(Instant::now())),
-                ..Wait::default()
-            };
-            let state = match self.look_within(Some(wait)).await {
+            let left = end.saturating_duration_since(Instant::now());
+            let state = match self.look_within(Some(self.at_most(left))).await {
                 Err(ClientError::TimedOut(mut late)) => {
                     late.after = begun.elapsed();
                     return Err(ClientError::TimedOut(late));
                 }
+                Err(error) if is_of_the_way(&error) && broken < MAX_BROKEN => {
+                    broken += 1;
+                    sleep(POLL.min(left)).await;
+                    continue;
+                }
                 other => other?,
             };
+            broken = 0;
             let mut pause = pause(&state);
             match state.status {
                 TaskStatus::Completed => return ended_with(state.result, "result"),
@@ -408,11 +407,74 @@ impl Task<'_> {
         }
     }
 
+    /// Waits for the answer that a server of the core's form gives when the task has ended; it asks on the way of this request. That it
+    /// is there at all is seen beside it.
+    async fn until_answered(&self, total: Duration) -> Result<Raw, ClientError> {
+        let end = Instant::now() + total;
+        let params = self.params();
+        let mut broken = 0;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let wait = Wait {
+                total: Some(left),
+                ..Wait::default()
+            };
+            let asked = self.client.in_rounds("tasks/result", &params, Some(wait));
+            let answered = tokio::select! {
+                biased;
+                answered = asked => answered,
+                late = self.until_silent() => return Err(late),
+            };
+            match answered {
+                // What a way has lost the task still has.
+                Err(error) if is_of_the_way(&error) && broken < MAX_BROKEN => broken += 1,
+                other => return other,
+            }
+            sleep(POLL.min(left)).await;
+        }
+    }
+
+    /// Looks at the task until the server says nothing of it any more, or, once it has ended, not what has come of it.
+    async fn until_silent(&self) -> ClientError {
+        let patience = self.client.caller.patience();
+        let mut rest = POLL;
+        loop {
+            sleep(rest).await;
+            match self.look_within(Some(self.at_most(patience))).await {
+                Ok(state) if state.status.is_final() => {
+                    sleep(patience).await;
+                    return ClientError::TimedOut(patience.into());
+                }
+                Ok(state) => rest = pause(&state).max(POLL),
+                Err(error @ ClientError::TimedOut(_)) => return error,
+                // Whoever waits for the answer hears what is wrong.
+                Err(_) => rest = (rest * 2).min(POLLS.1),
+            }
+        }
+    }
+
+    /// No longer than a server may leave any request unanswered.
+    fn at_most(&self, left: Duration) -> Wait {
+        Wait {
+            total: Some(left.min(self.client.caller.patience())),
+            ..Wait::default()
+        }
+    }
+
     async fn answer(&self, questions: Object<InputRequest>) -> Result<(), ClientError> {
         let needed = asking(questions);
         let params = self.client.with_answers(&self.params(), needed).await?;
         let told = self.client.in_rounds("tasks/update", &params, None);
         told.await.map(drop)
+    }
+}
+
+/// Has a request failed for what lies between the two ends, so that it may be made again?
+fn is_of_the_way(error: &ClientError) -> bool {
+    match error {
+        ClientError::Broken(_) | ClientError::Unreachable(_) => true,
+        ClientError::Status(status) => matches!(status.code, 502..=504),
+        _ => false,
     }
 }
 

@@ -377,6 +377,77 @@ async fn br_041_a_result_is_read_as_what_was_asked_for() {
     ));
 }
 
+/// A server whose task is never heard of again.
+struct Silent;
+
+impl Handler for Silent {
+    async fn call(&self, call: Call) -> Outcome {
+        match call.method {
+            "tasks/get" => std::future::pending().await,
+            _ => {
+                Odd(|look| odd(look, &json!(1), Value::Null, 9), Arc::default())
+                    .call(call)
+                    .await
+            }
+        }
+    }
+}
+
+// req: T-CLIENT
+// req: S-WAIT
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_of_a_task_any_more_is_given_up() {
+    let client = answering(&Service::new(Silent), eras()[0]);
+    let client = client.connect().await.unwrap();
+    let before = Instant::now();
+    let result = client.task("t").result(None).await;
+    assert!(
+        matches!(result, Err(ClientError::TimedOut(_))),
+        "{result:?}"
+    );
+    assert!(before.elapsed() <= S(61), "{:?}", before.elapsed());
+}
+
+// req: T-CLIENT
+// req: S-WAIT
+#[tokio::test]
+async fn a_legacy_server_that_says_nothing_of_a_task_any_more_is_given_up() {
+    let patience = Patience {
+        request: Duration::from_millis(200),
+        ..Patience::default()
+    };
+    let working = r#"{"taskId":"1","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}"#;
+    let ended = working.replace("working", "completed");
+    for asked in [
+        // Nothing at all; or that it has ended, and not how.
+        "return 1".to_owned(),
+        format!("shows tasks/get && answer '{ended}'; return 1"),
+    ] {
+        let functions = format!(
+            r#"
+            listed() {{ answer '{{"tools":[{{"name":"t","inputSchema":{{"type":"object"}},"execution":{{"taskSupport":"required"}}}}]}}'; return 1; }}
+            called() {{ answer '{{"task":{working}}}'; return 1; }}
+            asked() {{ {asked}; }}
+        "#
+        );
+        let [program, arguments @ ..] = polyport_testkit::child::scripted(&functions);
+        let offers = r#"{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}"#;
+        let command = polyport::Command::new(&program).args(&arguments);
+        let connect = Connect::command(command.env("OFFERS", offers));
+        let connect = connect
+            .speaks(Revisions::of(Era::Legacy))
+            .patience(patience);
+        let client = connect.connect().await.unwrap();
+        let task = begin(&client, "t").await;
+        let result = tokio::time::timeout(S(20), task.result(None)).await;
+        let result = result.expect("it ends by itself");
+        assert!(
+            matches!(result, Err(ClientError::TimedOut(_))),
+            "{result:?}"
+        );
+    }
+}
+
 /// Some servers say as the result of a tool why they do not call it.
 // req: T-CLIENT
 #[tokio::test]
