@@ -1,8 +1,7 @@
 //! `--frames`: every message of both sides with its time, a JSON object on each line.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -12,7 +11,7 @@ use polyport::serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::ui;
+use crate::{outfile, ui};
 
 /// Writes them to a file, which only its user may read since there may be secrets in them; `-` is standard error.
 ///
@@ -22,9 +21,7 @@ pub(crate) fn to(file: &Path) -> Result<impl Fn(Speaker, &[u8]) + use<>, Failure
     let kept = if file == Path::new("-") {
         None
     } else {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let kept = options.open(file).map_err(|error| {
+        let kept = outfile::create(file, 0o600).map_err(|error| {
             Failure::usage(format!(
                 "--frames: cannot write {}: {error}",
                 ui::path(file)

@@ -22,6 +22,7 @@ mod log;
 mod logs;
 mod naming;
 mod nearest;
+mod outfile;
 mod pager;
 mod paint;
 mod pieces;

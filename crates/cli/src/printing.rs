@@ -10,7 +10,7 @@ use polyport::Raw;
 
 use crate::failure::Failure;
 use crate::render::Part;
-use crate::{jq, paint, ui};
+use crate::{jq, outfile, paint, ui};
 
 /// The document of a result, or what a filter makes of it.
 #[derive(Debug, Args)]
@@ -182,7 +182,7 @@ enum Out {
 
 impl Out {
     fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path);
+        let file = outfile::create(path, 0o666);
         let file = file
             .map_err(|error| Failure::usage(format!("cannot write {}: {error}", ui::path(path))))?;
         Ok(Self::File(file, path.to_owned()))

@@ -1,5 +1,6 @@
 //! `polyport watch`: what changes at a server, a line for each change, until Ctrl-C.
 
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
 /// After a connection that lived this long the count begins anew.
 const GOOD: Duration = Duration::from_secs(10);
+/// How long a server at an address may say nothing before it is asked whether it is there.
+const QUIET: Duration = Duration::from_secs(10);
 
 /// Print what changes at a server, until Ctrl-C
 #[derive(Debug, Args)]
@@ -213,7 +216,11 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
             self.begin(changes.told())?;
         }
         loop {
-            match changes.next().await {
+            let heard = match self.way.may_return() {
+                true => heard_or_gone(client, changes.next()).await,
+                false => changes.next().await,
+            };
+            match heard {
                 Ok(Some(heard)) => {
                     if self.print(&heard)? && self.has_enough() {
                         return Ok(Ended::Enough);
@@ -309,6 +316,27 @@ async fn until<T>(
 }
 
 /// May it be otherwise a little later?
+/// Waits for the next change; where nothing is heard, the server is asked whether it is there at all. The stream of a legacy session
+/// over HTTP is opened again without a word of it, as often as it breaks.
+async fn heard_or_gone<T>(
+    client: &Client,
+    next: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, ClientError> {
+    let mut next = pin!(next);
+    loop {
+        tokio::select! {
+            biased;
+            heard = &mut next => return heard,
+            () = tokio::time::sleep(QUIET) => {}
+        }
+        match client.ping().await {
+            Err(error) if may_pass(&error) => return Err(error),
+            // Whatever else it says, it is there.
+            _ => {}
+        }
+    }
+}
+
 fn may_pass(error: &ClientError) -> bool {
     matches!(
         error,

@@ -374,6 +374,22 @@ fn a_signal_tells_the_server_and_ends_it() {
 }
 
 // req: S-SHELL
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_and_not_waited_for() {
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(place.path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    for flag in ["-o=pipe", "--frames=pipe"] {
+        let words = ["call", flag, "demo", "echo", "text=hi"];
+        let (code, out, err) = run(&place, &words);
+        assert_eq!((code, &*out), (2, ""), "{err}");
+        assert!(err.contains("it is a pipe that nobody reads"), "{err}");
+    }
+}
+
+// req: S-SHELL
 // req: S-CANCEL
 #[test]
 fn a_call_is_cancelled_after_the_time_that_was_said() {
@@ -389,8 +405,8 @@ fn a_call_is_cancelled_after_the_time_that_was_said() {
     assert_eq!(cancel["params"]["requestId"], 3);
 }
 
-/// A server of the legacy era whose calls answer how they were made.
-fn with_tasks(offered: &'static str) -> u16 {
+/// A server of the legacy era whose calls answer how they were made; so often the answer of a task is lost on the way.
+fn with_tasks(offered: &'static str, mut lost: usize) -> u16 {
     answering(move |body| {
         let asked: Value = serde_json::from_slice(body).unwrap_or_default();
         let task = json!({"taskId": "t1", "status": "working", "ttl": null, "pollInterval": 1,
@@ -406,6 +422,11 @@ fn with_tasks(offered: &'static str) -> u16 {
             }
             Some("tools/call") if asked["params"]["task"].is_object() => json!({ "task": task }),
             Some("tools/call") => text("at once"),
+            Some("tasks/result") if lost > 0 => {
+                lost -= 1;
+                return "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    .to_owned();
+            }
             Some("tasks/result") if asked["params"]["taskId"] == "t1" => text("as a task"),
             _ => {
                 return "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -426,12 +447,13 @@ fn a_call_is_a_task_where_that_is_wanted() {
     const TASKS: &str = r#"{"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}"#;
     const NONE: &str = r#"{"tools": {}}"#;
     let place = Place::new();
-    for (offered, flags, code, want) in [
-        (TASKS, &["--task"][..], 0, "as a task\n"),
-        (TASKS, &[], 0, "at once\n"),
-        (NONE, &["--task"], 5, ""),
+    for (offered, lost, flags, code, want) in [
+        (TASKS, 0, &["--task"][..], 0, "as a task\n"),
+        (TASKS, 2, &["--task"], 0, "as a task\n"),
+        (TASKS, 0, &[], 0, "at once\n"),
+        (NONE, 0, &["--task"], 5, ""),
     ] {
-        let url = format!("http://127.0.0.1:{}/mcp", with_tasks(offered));
+        let url = format!("http://127.0.0.1:{}/mcp", with_tasks(offered, lost));
         let words = [&["call", "--era", "legacy"], flags, &[&url, "t"]].concat();
         let (got, out, err) = run(&place, &words);
         assert_eq!((got, &*out), (code, want), "{flags:?}: {err}");

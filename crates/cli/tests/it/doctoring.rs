@@ -72,18 +72,18 @@ fn shown(place: &Place, command: &mut Command, words: &[&str]) -> String {
 }
 
 /// Answers each request as its body wants, for as long as the test runs.
-pub(crate) fn answering(answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
+pub(crate) fn answering(mut answer: impl FnMut(&[u8]) -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let _ = stream.and_then(|stream| answer_one(stream, &answer));
+            let _ = stream.and_then(|stream| answer_one(stream, &mut answer));
         }
     });
     port
 }
 
-fn answer_one(mut stream: TcpStream, answer: impl Fn(&[u8]) -> String) -> std::io::Result<()> {
+fn answer_one(mut stream: TcpStream, answer: impl FnOnce(&[u8]) -> String) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut byte = [0];
     // What begins with no letter is TLS, and has no end of its head.

@@ -226,6 +226,24 @@ fn a_server_that_comes_back_is_watched_again() {
     }
 }
 
+/// A session over HTTP outlives its stream; that nobody is there any more is found out all the same.
+// req: S-CHANGES
+#[test]
+fn a_legacy_server_that_stays_away_is_missed() {
+    let place = Place::new();
+    let port = free_port();
+    let server = Standing::at(&place, port);
+    let address = format!("http://127.0.0.1:{port}/mcp");
+    let mut watch = place.command(["watch", "--era", "legacy", &address]);
+    let mut watch = watch.stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(watch.stderr.take().unwrap());
+    hears(&mut errors, "note: watching ");
+    server.end(Signal::KILL);
+    hears(&mut errors, "trying again in 1 s");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
 /// One that does not come back is given up, and a program that has ended is not started again.
 // req: S-CHANGES
 #[test]
