@@ -9,9 +9,7 @@ pub use crate::scalar::{integer, string};
 
 /// Appends a request. `params` is the JSON text of an object.
 pub fn request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&str>) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    id.write(out);
-    out.push(b',');
+    request_head(out, id);
     call(out, method, params);
 }
 
@@ -22,16 +20,20 @@ pub fn request_with(
     method: &str,
     params: impl FnOnce(&mut Vec<u8>),
 ) -> Range<usize> {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    id.write(out);
-    out.extend_from_slice(br#","method":"#);
-    string(out, method);
-    out.extend_from_slice(br#","params":"#);
+    request_head(out, id);
+    called(out, method);
+    out.extend_from_slice(PARAMS);
     let start = out.len();
     params(out);
     let end = out.len();
     out.push(b'}');
     start..end
+}
+
+fn request_head(out: &mut Vec<u8>, id: &RequestId) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.push(b',');
 }
 
 /// Appends a notification. `params` is the JSON text of an object.
@@ -84,11 +86,17 @@ pub fn member(out: &mut Vec<u8>, key: &str, value: &[u8]) {
 }
 
 fn call(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
-    out.extend_from_slice(br#""method":"#);
-    string(out, method);
+    called(out, method);
     if let Some(params) = params {
-        out.extend_from_slice(br#","params":"#);
+        out.extend_from_slice(PARAMS);
         out.extend_from_slice(params.as_bytes());
     }
     out.push(b'}');
+}
+
+const PARAMS: &[u8] = br#","params":"#;
+
+fn called(out: &mut Vec<u8>, method: &str) {
+    out.extend_from_slice(br#""method":"#);
+    string(out, method);
 }

@@ -12,37 +12,28 @@ use crate::blame::Blame;
 use crate::outcome::task::task_id;
 use crate::text::string;
 
+/// The parameter that `Mcp-Name` mirrors; none: the method has no name.
+fn key(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
 /// What `Mcp-Name` mirrors; none: the method has no name, or the request lacks it.
 pub fn name<'a>(method: &str, params: &'a Params) -> Option<Cow<'a, str>> {
-    match method {
-        "tools/call" | "prompts/get" => params.name(),
-        "resources/read" => params.uri(),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => task_id(params).map(Cow::Owned),
-        _ => None,
+    match key(method)? {
+        "name" => params.name(),
+        "uri" => params.uri(),
+        _ => task_id(params).map(Cow::Owned),
     }
 }
 
 /// The same for parameters that are text still.
 pub fn name_in<'a>(method: &str, params: &'a str) -> Option<Cow<'a, str>> {
-    let key = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
-        _ => return None,
-    };
-    string(splice::member(params, key)?)
-}
-
-fn is_named(method: &str) -> bool {
-    matches!(
-        method,
-        "tools/call"
-            | "prompts/get"
-            | "resources/read"
-            | "tasks/get"
-            | "tasks/update"
-            | "tasks/cancel"
-    )
+    string(splice::member(params, key(method)?)?)
 }
 
 /// A header value that holds characters or an encoding that it must not.
@@ -170,7 +161,7 @@ impl<'a> Mirror<'a> {
     /// They are not.
     pub fn check_body(&self, method: &str, params: &Params) -> Result<(), Blame> {
         same(trim(self.one(&METHOD, "Mcp-Method")?), method, "Mcp-Method")?;
-        if !is_named(method) {
+        if key(method).is_none() {
             return Ok(());
         }
         match (name(method, params), self.headers.contains_key(NAME)) {
