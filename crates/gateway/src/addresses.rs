@@ -37,7 +37,7 @@ fn part(whole: &str, object: &str, look: &mut impl FnMut(Range<usize>, &str)) {
     splice::members(object, |key, value| {
         if key == "uri" && value.starts_with('"') {
             if let Ok(uri) = serde_json::from_str::<Cow<'_, str>>(value) {
-                look(place(whole, value), &uri);
+                look(splice::place(whole, value), &uri);
             }
         } else if PARTS.contains(&key) && value.starts_with('{') {
             part(whole, value, look);
@@ -51,18 +51,12 @@ fn part(whole: &str, object: &str, look: &mut impl FnMut(Range<usize>, &str)) {
     });
 }
 
-/// Where a part of a text stands in it.
-fn place(whole: &str, part: &str) -> Range<usize> {
-    let start = part.as_ptr() as usize - whole.as_ptr() as usize;
-    start..start + part.len()
-}
-
 /// An object with another value as one of its members; none: it has no such member.
 pub(crate) fn exchanged(object: &str, member: &str, value: &[u8]) -> Option<Vec<u8>> {
     let mut at = None;
     splice::members(object, |key, value| {
         if key == member {
-            at = Some(place(object, value));
+            at = Some(splice::place(object, value));
         }
     });
     let mut out = Vec::new();
@@ -86,7 +80,7 @@ pub(crate) fn page(tool: &str) -> Option<(Range<usize>, String)> {
     let mut found = None;
     let mut link = |value: &str| {
         if let Ok(uri) = serde_json::from_str::<String>(value) {
-            found.get_or_insert_with(|| (place(tool, value), uri));
+            found.get_or_insert_with(|| (splice::place(tool, value), uri));
         }
     };
     splice::members(tool, |key, value| {

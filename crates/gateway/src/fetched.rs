@@ -2,11 +2,17 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use polyport::client::{Link, List, Relay};
 use polyport::{ClientError, Code, Handler as _, Raw};
+use polyport_model::{CacheScope, Ttl};
+use tokio::time::Instant;
 
 use crate::catalogue::{Kind, Merged};
+
+/// How long what a server does not have may be kept: as long as anything.
+const NOTHING: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Default)]
 pub(crate) struct Kept {
@@ -32,6 +38,32 @@ pub(crate) struct Part {
     pub(crate) of: Option<(u64, u64)>,
     /// The server says when it changes.
     pub(crate) is_told: bool,
+    /// Until when it may be kept, where the server says so.
+    pub(crate) until: Option<Instant>,
+    /// For whom.
+    pub(crate) scope: CacheScope,
+}
+
+impl Fetched {
+    /// For how long clients may keep the list, and for whom: what holds for the lists of all servers.
+    pub(crate) fn hints(&self) -> (Ttl, CacheScope) {
+        let is_public = self
+            .parts
+            .iter()
+            .all(|part| part.scope == CacheScope::Public);
+        let scope = if is_public && self.missing.is_empty() {
+            CacheScope::Public
+        } else {
+            CacheScope::Private
+        };
+        let now = Instant::now();
+        let left = |part: &Part| {
+            let until = part.until.filter(|_| self.missing.is_empty());
+            until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+        };
+        let left = self.parts.iter().map(left).min();
+        (left.unwrap_or_default().into(), scope)
+    }
 }
 
 impl Kept {
@@ -79,22 +111,30 @@ pub(crate) async fn part(kind: Kind, link: &Link) -> Result<Part, String> {
         return Ok(Part {
             of,
             is_told: true,
+            until: Some(Instant::now() + NOTHING),
+            scope: CacheScope::Public,
             ..Part::default()
         });
     };
-    let entries = match relay.client().entries(list).await {
-        Ok(entries) => entries,
+    let listed = match relay.client().listed(list).await {
+        Ok(listed) => listed,
         // Many a server has resources and knows nothing of templates.
         Err(ClientError::Refused(error))
             if kind == Kind::Templates && error.code == Code::MethodNotFound.number() =>
         {
-            Vec::new()
+            return Ok(Part {
+                of,
+                is_told: told(changed),
+                ..Part::default()
+            });
         }
         Err(error) => return Err(error.to_string()),
     };
     Ok(Part {
-        entries: entries.into(),
+        entries: listed.entries.into(),
         of,
         is_told: told(changed),
+        until: Some(listed.until).filter(|until| *until > Instant::now()),
+        scope: listed.scope,
     })
 }

@@ -126,10 +126,10 @@ async fn answer(peer: &Peer, call: Call) -> Outcome {
     let params = call.params.clone();
     match call.method {
         "server/discover" => discover::discover(peer, &call.context).await,
-        "tools/list" => lists::page(peer, Kind::Tools, &params).await,
-        "prompts/list" => lists::page(peer, Kind::Prompts, &params).await,
-        "resources/list" => lists::page(peer, Kind::Resources, &params).await,
-        "resources/templates/list" => lists::page(peer, Kind::Templates, &params).await,
+        "tools/list" => lists::page(peer, Kind::Tools, &call).await,
+        "prompts/list" => lists::page(peer, Kind::Prompts, &call).await,
+        "resources/list" => lists::page(peer, Kind::Resources, &call).await,
+        "resources/templates/list" => lists::page(peer, Kind::Templates, &call).await,
         "tools/call" => named(peer, Kind::Tools, call).await,
         "prompts/get" => named(peer, Kind::Prompts, call).await,
         "resources/read" | "resources/subscribe" => addressed(peer, call).await,

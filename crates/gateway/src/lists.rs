@@ -1,7 +1,7 @@
 //! The merged lists, page by page.
 
-use polyport::{Outcome, Raw, RpcError, cursor};
-use polyport_wire::Params;
+use polyport::{Call, Outcome, Raw, RpcError, cursor};
+use polyport_proto::older;
 use serde_json::json;
 
 use crate::catalogue::Kind;
@@ -11,8 +11,9 @@ use crate::peer::Peer;
 const PAGE: usize = 1_000;
 
 /// A page of one of the lists.
-pub(crate) async fn page(peer: &Peer, kind: Kind, params: &Params) -> Outcome {
-    let start = match params.cursor() {
+pub(crate) async fn page(peer: &Peer, kind: Kind, call: &Call) -> Outcome {
+    let profile = call.context.envelope().profile();
+    let start = match call.params.cursor() {
         None => 0,
         Some(text) => match cursor::decode(&text) {
             Some((part, from)) if part == kind as usize => match from.parse::<usize>() {
@@ -38,12 +39,20 @@ pub(crate) async fn page(peer: &Peer, kind: Kind, params: &Params) -> Outcome {
         if n > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(entry.as_bytes());
+        let older = (kind == Kind::Tools)
+            .then(|| older::tool(entry.as_str(), profile))
+            .flatten();
+        out.extend_from_slice(older.as_deref().unwrap_or(entry.as_bytes()));
     }
     out.push(b']');
     if to < entries.len() {
         let next = cursor::encode(kind as usize, &to.to_string());
         out.extend_from_slice(format!(",\"nextCursor\":\"{next}\"").as_bytes());
+    }
+    if profile.cache_hints {
+        let (ttl, scope) = fetched.hints();
+        let (ttl, scope) = (ttl.as_millis(), scope.as_str());
+        out.extend_from_slice(format!(",\"ttlMs\":{ttl},\"cacheScope\":\"{scope}\"").as_bytes());
     }
     if !fetched.missing.is_empty() {
         let meta = json!({"polyport/unavailable": fetched.missing});

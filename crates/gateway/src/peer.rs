@@ -238,14 +238,17 @@ impl Peer {
         fetched
     }
 
-    /// Is it what the servers would say now? `new`: those that do not say when it changes are asked anew.
+    /// Is it what the servers would say now? `new`: those that do not say when it changes are asked anew, and those whose word on how
+    /// long it may be kept is over.
     fn is_current(&self, kind: Kind, fetched: &Fetched, new: bool) -> bool {
+        let at = Instant::now();
         fetched.parts.iter().zip(&*self.links).all(|(part, link)| {
             let Some(relay) = link.current() else {
                 return part.of.is_none() && !new;
             };
             let now = (link.connected(), changes(kind, &relay));
-            part.of == Some(now) && (part.is_told || !new)
+            let is_fresh = part.is_told && part.until.is_none_or(|until| at < until);
+            part.of == Some(now) && (is_fresh || !new)
         })
     }
 

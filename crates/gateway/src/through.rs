@@ -106,14 +106,10 @@ impl Way<'_> {
             };
             if loses(theirs, ours) {
                 let how = match ours {
-                    Structured::Absent => {
-                        "the client's revision knows none; they go as they are, beside the text"
-                    }
-                    _ => {
-                        "the client's revision knows objects alone; what is none goes as it is, beside the text"
-                    }
+                    Structured::Absent => "the client's revision knows none; they go as text",
+                    _ => "the client's revision knows objects alone; what is none goes as text",
                 };
-                self.cannot("structured results", how);
+                self.converted("structured results", how);
             }
         }
         if offers.prompts.is_some() {
@@ -139,17 +135,17 @@ impl Way<'_> {
             (
                 self.theirs.audio && !self.ours.audio,
                 "audio",
-                "the client's revision knows none; it goes as it is",
+                "the client's revision knows none; it goes as a resource that holds it",
             ),
             (
                 self.theirs.resource_links && !self.ours.resource_links,
                 "links to resources in results",
-                "the client's revision knows none; they go as they are",
+                "the client's revision knows none; they go as text, with name and address",
             ),
         ];
         for (is_newer, what, how) in newer {
             if is_newer {
-                self.cannot(what, how);
+                self.converted(what, how);
             }
         }
     }
@@ -211,7 +207,7 @@ impl Way<'_> {
         {
             self.cannot(
                 "forms with several choices at once",
-                "the client's revision has none; they go as they are",
+                "the client's revision has none: the server is told so, or its call fails",
             );
         }
         if self.theirs.era == Era::Legacy {

@@ -6,6 +6,7 @@
 //! - [`http`]: which HTTP request is what, as pure functions; legacy sessions as a table that is told the time.
 //! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision; [`question`]: what it may ask meanwhile.
 //! - [`era`]: what the answer to a probe tells of a server; [`kept`]: what a session keeps.
+//! - [`older`]: what a revision lacks, in words that it has.
 //! - [`limits`], [`blame`]: every bound, and every way a peer can be wrong.
 
 pub mod blame;
@@ -14,6 +15,7 @@ pub mod era;
 pub mod http;
 pub mod kept;
 pub mod limits;
+pub mod older;
 pub mod outcome;
 pub mod peer;
 pub mod question;

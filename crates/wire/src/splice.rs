@@ -42,6 +42,19 @@ pub fn replace(text: &[u8], edits: &[(Range<usize>, &[u8])], out: &mut Vec<u8>) 
     out.extend_from_slice(&text[from..]);
 }
 
+/// Where a part of a text, borrowed from it, stands in it.
+///
+/// # Panics
+/// In debug builds, when it is no part of it.
+pub fn place(whole: &str, part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize);
+    debug_assert!(
+        whole.get(start..start + part.len()) == Some(part),
+        "no part: {part}"
+    );
+    start..start + part.len()
+}
+
 /// Does it span lines? Then it must be [`squeeze`]d before it is sent as one.
 pub fn spans_lines(text: &[u8]) -> bool {
     memchr::memchr(b'\n', text).is_some()

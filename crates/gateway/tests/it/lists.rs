@@ -1,6 +1,11 @@
 //! Lists and the words of several servers as one.
 
-use polyport_gateway::Gateway;
+use std::time::Duration;
+
+use polyport::client::Connect;
+use polyport::model::CacheScope;
+use polyport::{Command, Json, Revision, Server};
+use polyport_gateway::{Gateway, Upstream};
 use serde_json::{Value, json};
 
 use crate::{ERAS, both, client, names, server, upstream};
@@ -71,4 +76,96 @@ async fn servers_whose_names_look_alike_are_told_apart() {
         let read = client.request("resources/read", &json!({"uri": uri})).await;
         assert_eq!(read.unwrap()["contents"][0]["text"], whose, "{uri}");
     }
+}
+
+/// A server whose tool gives a list, and that says how long its lists may be kept.
+fn lists_numbers(name: &'static str, ttl: u64, scope: CacheScope) -> Server {
+    Server::new(name, "1")
+        .cache(Duration::from_secs(ttl), scope)
+        .tool("numbers", "", |_cx, (): ()| async { Ok(Json(vec![1])) })
+}
+
+// req: S-OLDER
+#[tokio::test]
+async fn a_merged_list_is_in_words_of_the_client() {
+    for theirs in ERAS {
+        for ours in Revision::ALL {
+            let server = || lists_numbers("s", 0, CacheScope::Private);
+            let gateway = Gateway::new([
+                upstream(server(), "one", theirs),
+                upstream(server(), "two", theirs),
+            ]);
+            let client = client(gateway, ours).await;
+            let list = client.request("tools/list", &json!({})).await.unwrap();
+            let has_schemas = [theirs, ours] == [Revision::LATEST; 2];
+            for tool in list["tools"].as_array().unwrap() {
+                let schema = tool.get("outputSchema");
+                assert_eq!(schema.is_some(), has_schemas, "{ours} to {theirs}: {tool}");
+            }
+        }
+    }
+}
+
+// req: S-GATE-HINTS
+#[tokio::test(start_paused = true)]
+async fn a_merged_list_may_be_kept_as_long_and_by_whom_all_of_it_may() {
+    use CacheScope::{Private, Public};
+    let latest = Revision::LATEST;
+    for (one, two, want) in [
+        (
+            (60, Public, latest),
+            (30, Public, latest),
+            (30_000, "public"),
+        ),
+        (
+            (60, Public, latest),
+            (30, Private, latest),
+            (30_000, "private"),
+        ),
+        ((60, Public, latest), (0, Public, latest), (0, "public")),
+        ((60, Public, latest), (60, Public, ERAS[0]), (0, "private")),
+    ] {
+        let server = |name, of: (u64, _, _)| upstream(lists_numbers(name, of.0, of.1), name, of.2);
+        let gateway = Gateway::new([server("one", one), server("two", two)]);
+        let client = client(gateway, latest).await;
+        for passed in [0, 10, 1_000] {
+            tokio::time::advance(Duration::from_secs(passed)).await;
+            let list = client.request("tools/list", &json!({})).await.unwrap();
+            let left = list["ttlMs"].as_u64().unwrap();
+            let want_left = match (want.0, passed) {
+                // What is over, the servers are asked again for.
+                (most, 10) if most > 0 => most - 10_000,
+                (most, _) => most,
+            };
+            assert_eq!(
+                (left, list["cacheScope"].as_str()),
+                (want_left, Some(want.1)),
+                "{passed} s"
+            );
+        }
+        // None of them has any.
+        let none = client.request("prompts/list", &json!({})).await.unwrap();
+        assert_eq!(none["prompts"], json!([]));
+    }
+}
+
+// req: S-GATE-HINTS
+#[tokio::test]
+async fn a_list_in_which_something_is_missing_is_not_to_be_kept() {
+    let there = upstream(
+        lists_numbers("one", 60, CacheScope::Public),
+        "one",
+        Revision::LATEST,
+    );
+    let gone = Upstream::new(
+        "two",
+        Connect::command(Command::new("/nothing/of/the/kind")),
+    );
+    let client = client(Gateway::new([there, gone]), Revision::LATEST).await;
+    let list = client.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(
+        (&list["ttlMs"], &list["cacheScope"]),
+        (&json!(0), &json!("private"))
+    );
+    assert_eq!(list["tools"].as_array().unwrap().len(), 1);
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use polyport_model::{ResourceParams, Ttl};
+use polyport_model::{CacheScope, ResourceParams, Ttl};
 use polyport_wire::Raw;
 use tokio::time::Instant;
 
@@ -52,9 +52,16 @@ struct State {
 
 struct Kept {
     asked: Asked,
-    parts: Vec<Raw>,
+    known: Known,
     bytes: usize,
-    until: Instant,
+}
+
+/// What has come of something, in its parts, and what its server says of keeping it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Known {
+    pub(super) parts: Vec<Raw>,
+    pub(super) until: Instant,
+    pub(super) scope: CacheScope,
 }
 
 /// Something that is being asked for: it may be kept unless it changes meanwhile.
@@ -85,10 +92,10 @@ impl Fresh {
     }
 
     /// What is known of it, if that is fresh.
-    pub(super) fn get(&self, asked: &Asked) -> Option<Vec<Raw>> {
+    pub(super) fn get(&self, asked: &Asked) -> Option<Known> {
         let state = self.lock();
         let kept = state.kept.iter().find(|kept| kept.asked == *asked)?;
-        (Instant::now() < kept.until).then(|| kept.parts.clone())
+        (Instant::now() < kept.known.until).then(|| kept.known.clone())
     }
 
     /// It is asked for now.
@@ -98,12 +105,12 @@ impl Fresh {
     }
 
     /// Keeps what has come of it, unless it has changed since it was asked for.
-    pub(super) fn keep(&self, ticket: Ticket, parts: &[Raw], until: Instant) {
-        let bytes = parts.iter().map(|part| part.as_bytes().len()).sum();
+    pub(super) fn keep(&self, ticket: Ticket, known: &Known) {
+        let bytes = known.parts.iter().map(|part| part.as_bytes().len()).sum();
         let mut state = self.lock();
         let is_stale = state.changes[ticket.asked.kind() as usize] != ticket.changes;
         state.drop_if(|kept| kept.asked == ticket.asked);
-        if !self.is_on || is_stale || bytes > MAX_BYTES || until <= Instant::now() {
+        if !self.is_on || is_stale || bytes > MAX_BYTES || known.until <= Instant::now() {
             return;
         }
         while state.kept.len() >= MAX_ENTRIES || state.bytes + bytes > MAX_BYTES {
@@ -117,9 +124,11 @@ impl Fresh {
         state.bytes += bytes;
         state.kept.push_back(Kept {
             asked: ticket.asked,
-            parts: parts.iter().map(copy).collect(),
+            known: Known {
+                parts: known.parts.iter().map(copy).collect(),
+                ..*known
+            },
             bytes,
-            until,
         });
     }
 
@@ -212,14 +221,18 @@ impl fmt::Debug for Fresh {
 mod tests {
     use super::*;
 
-    fn minute() -> Instant {
-        until(Some(Ttl::from_millis(60_000)))
+    fn for_a_minute(parts: &[Raw]) -> Known {
+        Known {
+            parts: parts.to_vec(),
+            until: until(Some(Ttl::from_millis(60_000))),
+            scope: CacheScope::Private,
+        }
     }
 
     fn keep(fresh: &Fresh, uri: &str, bytes: usize) {
         let part = Raw::trusted(format!("\"{}\"", "x".repeat(bytes - 2)));
         let ticket = fresh.begin(Asked::Contents(uri.to_owned()));
-        fresh.keep(ticket, &[part], minute());
+        fresh.keep(ticket, &for_a_minute(&[part]));
     }
 
     fn has(fresh: &Fresh, uri: &str) -> bool {
@@ -282,9 +295,9 @@ mod tests {
             let fresh = Fresh::new(true);
             let ticket = fresh.begin(asked.clone());
             fresh.hear(&method, params.as_ref());
-            fresh.keep(ticket, &part, minute());
+            fresh.keep(ticket, &for_a_minute(&part));
             assert_eq!(fresh.get(&asked), None, "{asked:?} {method}");
-            fresh.keep(fresh.begin(asked.clone()), &part, minute());
+            fresh.keep(fresh.begin(asked.clone()), &for_a_minute(&part));
             assert!(fresh.get(&asked).is_some(), "{asked:?}");
             // What concerns others leaves it.
             fresh.hear("notifications/message", None);

@@ -55,12 +55,13 @@ use answers::Answers;
 pub use calls::List;
 pub use changes::{Change, Changes, Heard, Wanted};
 pub use connect::Connect;
-use fresh::{Asked, Fresh};
+use fresh::{Asked, Fresh, Known};
 use outputs::Outputs;
 use receiver::Receiver;
 
 pub use error::ClientError;
 pub use link::{Health, Link, LinkError};
+pub use lists::Listed;
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
@@ -202,7 +203,8 @@ impl Client {
     pub async fn read(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
         self.offers("resources", self.opened.capabilities.resources.is_some())?;
         let asked = Asked::Contents(uri.to_owned());
-        if let Some(kept) = self.fresh.get(&asked).as_deref().and_then(<[_]>::first) {
+        let kept = self.fresh.get(&asked);
+        if let Some(kept) = kept.as_ref().and_then(|kept| kept.parts.first()) {
             return kept.decode().map_err(|error| unreadable(&error));
         }
         let ticket = self.fresh.begin(asked);
@@ -216,7 +218,12 @@ impl Client {
         let result: ReadResourceResult = self.typed(&raw)?;
         // What was answered in between is not in what it is kept under.
         if rounds == 1 {
-            self.fresh.keep(ticket, &[raw], fresh::until(result.ttl_ms));
+            let known = Known {
+                parts: vec![raw],
+                until: fresh::until(result.ttl_ms),
+                scope: result.cache_scope.unwrap_or_default(),
+            };
+            self.fresh.keep(ticket, &known);
         }
         Ok(result)
     }

@@ -272,7 +272,7 @@ fn render(reply: &PromptReply, profile: &Profile, info: &str) -> Raw {
         out.extend_from_slice(b"{\"role\":");
         write::string(&mut out, message.role.as_str());
         out.extend_from_slice(b",\"content\":");
-        content_block(&mut out, &message.content, profile);
+        content_block(&mut out, &message.content, i + 1, profile);
         out.push(b'}');
     }
     out.push(b']');

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use polyport_model::{Content, Object};
-use polyport_proto::Outcome;
 use polyport_proto::revision::{Profile, Structured};
+use polyport_proto::{Outcome, older};
 use polyport_rt::fault::internal;
 use polyport_wire::{Raw, write};
 use schemars::JsonSchema;
@@ -150,7 +150,7 @@ fn render(result: &ToolResult, profile: &Profile, info: &str) -> Raw {
                 if i > 0 {
                     out.push(b',');
                 }
-                content_block(&mut out, block, profile);
+                content_block(&mut out, block, i + 1, profile);
             }
         }
     }
@@ -210,30 +210,19 @@ fn text_block(out: &mut Vec<u8>, text: &str) {
     out.push(b'}');
 }
 
-/// A block as the revision knows it: what it lacks becomes a text that says what was there.
-pub(crate) fn content_block(out: &mut Vec<u8>, block: &Content, profile: &Profile) {
-    match block {
-        Content::Audio(audio) if !profile.audio => {
-            text_block(
-                out,
-                &format!(
-                    "[audio of type {} that this protocol revision cannot carry]",
-                    audio.mime_type
-                ),
-            );
-        }
-        Content::ResourceLink(link) if !profile.resource_links => {
-            text_block(out, &format!("[{}]({})", link.name, link.uri));
-        }
-        Content::ToolUse(_) | Content::ToolResult(_) => {
-            text_block(out, "[a block that only a model's own messages may hold]");
-        }
-        block => match serde_json::to_vec(block) {
-            Ok(text) => out.extend_from_slice(&text),
-            Err(error) => text_block(
-                out,
-                &format!("[content that could not be written: {error}]"),
-            ),
+/// A block as the revision knows it; `nth` tells those of one result apart.
+pub(crate) fn content_block(out: &mut Vec<u8>, block: &Content, nth: usize, profile: &Profile) {
+    if matches!(block, Content::ToolUse(_) | Content::ToolResult(_)) {
+        return text_block(out, "[a block that only a model's own messages may hold]");
+    }
+    match serde_json::to_string(block) {
+        Ok(text) => match older::block(&text, nth, profile) {
+            Some(said) => out.extend_from_slice(&said),
+            None => out.extend_from_slice(text.as_bytes()),
         },
+        Err(error) => text_block(
+            out,
+            &format!("[content that could not be written: {error}]"),
+        ),
     }
 }

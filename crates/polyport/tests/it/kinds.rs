@@ -187,12 +187,14 @@ async fn content_of_every_kind_by_revision() {
         let got = peer.call("all", &json!({})).await.unwrap();
         let old = [Revision::V2024_11_05, Revision::V2025_03_26].contains(&revision);
         let audio = if revision == Revision::V2024_11_05 {
-            told("[audio of type audio/wav that this protocol revision cannot carry]")
+            let resource =
+                json!({"uri": "polyport:audio/3", "mimeType": "audio/wav", "blob": "aQ=="});
+            json!({"type": "resource", "resource": resource})
         } else {
             audio.clone()
         };
         let link = if old {
-            told("[why](x://y)")
+            told("why: x://y")
         } else {
             link.clone()
         };

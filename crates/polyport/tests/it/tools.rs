@@ -259,7 +259,7 @@ async fn d_29_a_missing_capability_in_both_eras() {
 }
 
 #[tokio::test]
-async fn content_that_an_older_revision_lacks_becomes_text() {
+async fn content_that_an_older_revision_lacks_is_said_in_its_words() {
     let server = || {
         Server::new("s", "1").tool("all", "", |_cx, (): ()| async {
             let link = ResourceLink {
@@ -276,7 +276,7 @@ async fn content_that_an_older_revision_lacks_becomes_text() {
         })
     };
     for (revision, kinds) in [
-        (Revision::V2024_11_05, ["text", "image", "text", "text"]),
+        (Revision::V2024_11_05, ["text", "image", "resource", "text"]),
         (Revision::V2025_03_26, ["text", "image", "audio", "text"]),
         (
             Revision::V2025_06_18,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polyport_model::method::{ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE};
+use polyport_proto::older::{self, Unsayable};
 use polyport_proto::{Era, Question};
 use polyport_rt::{BoxFuture, Context, NoAnswer};
 use polyport_wire::{Raw, splice, write};
@@ -152,17 +153,34 @@ pub(super) fn question(
     let Some(method) = known.filter(|_| context.may_ask()) else {
         return Err(error(-32601, "The client cannot be asked this here."));
     };
+    let client = context.envelope().client().capabilities();
+    let params = params.map(|params| without_hop(&params, profile.era));
+    let params = older(method, params, context)
+        .map_err(|Unsayable(why)| error(-32602, &format!("The server {why}.")))?;
     let question = Question {
         key: key(),
         method,
-        params: params.map(|params| without_hop(&params, profile.era)),
+        params,
         is_passed_on: true,
     };
-    let client = context.envelope().client().capabilities();
     match question.missing(profile, &client) {
         Some(capability) => Err(undeclared(method, capability)),
         None => Ok(question),
     }
+}
+
+/// What a server asks in words of the client's revision.
+pub(super) fn older(
+    method: &str,
+    params: Option<Raw>,
+    context: &Context,
+) -> Result<Option<Raw>, Unsayable> {
+    let profile = context.envelope().profile();
+    let client = context.envelope().client().capabilities();
+    let said = params
+        .as_ref()
+        .map(|params| older::question(method, params, profile, &client));
+    Ok(said.transpose()?.flatten().or(params))
 }
 
 /// The parameters without what belongs to the conversation with the server alone.

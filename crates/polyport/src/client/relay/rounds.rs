@@ -5,12 +5,13 @@ use polyport_model::{
     ElicitAction, ElicitParams, ElicitResult, ElicitUrlParams, InputRequiredResult,
     UrlElicitationData,
 };
+use polyport_proto::older::Unsayable;
 use polyport_proto::{Code, Era, NeedInput, Outcome, Question, RpcError};
 use polyport_rt::Context;
 use polyport_wire::{Raw, splice, write};
 use serde::{Deserialize, Serialize};
 
-use super::{pages, words};
+use super::{ask, pages, words};
 
 /// What we keep with the questions: nobody but us can read or change it.
 #[derive(Deserialize, Serialize)]
@@ -57,6 +58,10 @@ pub(super) fn needed(needed: InputRequiredResult, context: &Context) -> Outcome 
         let Some(method) = profile.question(&asked.method) else {
             let why = "asks something that the client's revision has no question for";
             return Outcome::Failed(words::broken(why));
+        };
+        let params = match ask::older(method, params, context) {
+            Ok(params) => params,
+            Err(Unsayable(why)) => return Outcome::Failed(words::broken(why)),
         };
         questions.push(Question {
             key: key.to_owned(),

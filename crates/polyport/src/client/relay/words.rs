@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use polyport_model::{CODE_RESOURCE_NOT_FOUND, Object, RpcError as Refusal};
-use polyport_proto::{Code, Era, Outcome, RpcError};
+use polyport_proto::{Code, Era, Outcome, RpcError, older};
 use polyport_rt::Context;
 use polyport_wire::{Params, Raw, splice, write};
 
@@ -53,8 +53,19 @@ fn meta(key: &str, value: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// A result without what its revision alone wants of it.
+/// A result without what its revision alone wants of it, in words of that of whoever asked.
 pub(super) fn complete(result: &Raw, context: &Context) -> Outcome {
+    match own_result(result, context) {
+        Outcome::Complete(result) => {
+            let profile = context.envelope().profile();
+            let older = older::result(context.method(), &result, profile);
+            Outcome::Complete(older.unwrap_or(result))
+        }
+        other => other,
+    }
+}
+
+fn own_result(result: &Raw, context: &Context) -> Outcome {
     let text = result.as_str();
     if !result.is_object() {
         return Outcome::Failed(broken("gave a result that is no object"));

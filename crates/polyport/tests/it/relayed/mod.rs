@@ -3,6 +3,7 @@
 mod asking;
 mod cancelling;
 mod hearing;
+mod older;
 mod visiting;
 
 use std::sync::{Arc, Mutex};
