@@ -1,7 +1,10 @@
 //! What several servers offer, as one list, and to which of them each entry belongs. A value; who fetches it is `peer`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use polyport::client::marked_arguments;
+use polyport_proto::http::HeaderParam;
 use polyport_wire::{Raw, splice, write};
 
 use crate::addresses;
@@ -55,6 +58,8 @@ pub(crate) struct Merged {
     routes: HashMap<String, Route>,
     /// Those that are shown under other names than their own.
     renamed: HashMap<Route, String>,
+    /// Of tools that have any: the arguments that clients mirror in headers, by the name that is shown.
+    marked: HashMap<String, Arc<[HeaderParam]>>,
     /// Of tools: whose the pages are that hosts show for them, by the addresses that are shown.
     pages: HashMap<String, Route>,
 }
@@ -98,7 +103,7 @@ impl Merged {
             Kind::Resources | Kind::Templates => shown_uris(servers, &borrowed),
         };
         let mut merged = Self::default();
-        let pages = kind == Kind::Tools;
+        let are_tools = kind == Kind::Tools;
         for (((server, name), entry), shown) in things.into_iter().zip(texts).zip(shown) {
             let Some(shown) = shown else {
                 let server = servers[server];
@@ -106,7 +111,7 @@ impl Merged {
                 continue;
             };
             let route = Route { server, name };
-            let paged = pages
+            let paged = are_tools
                 .then(|| merged.paged(servers, server, &entry))
                 .flatten();
             let entry = paged.unwrap_or(entry);
@@ -116,6 +121,9 @@ impl Merged {
                 merged.renamed.insert(route.clone(), shown.clone());
                 renamed(kind, &entry, &shown)
             };
+            if are_tools && let Ok(Some((_, marked))) = marked_arguments(entry.as_str()) {
+                merged.marked.insert(shown.clone(), marked);
+            }
             merged.entries.push(entry);
             merged.routes.insert(shown, route);
         }
@@ -125,6 +133,11 @@ impl Merged {
     /// Whose it is that is shown under this name.
     pub(crate) fn route(&self, shown: &str) -> Option<&Route> {
         self.routes.get(shown)
+    }
+
+    /// The arguments of a tool that clients mirror in headers.
+    pub(crate) fn marked(&self, shown: &str) -> Option<Arc<[HeaderParam]>> {
+        self.marked.get(shown).cloned()
     }
 
     /// Notes whose a tool's page is. Some: the tool with another address of it, since a server before has a page at the same.

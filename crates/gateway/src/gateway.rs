@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use polyport::{Bus, Call, Code, Envelope, Handler, Notice, Outcome, Raw, RpcError, StartError};
 use polyport_model::SubscriptionFilter;
+use polyport_proto::http::HeaderParam;
 use polyport_proto::outcome::shorten;
 use polyport_rt::listen::{honoured, wished};
 use polyport_wire::{Limits, Params, splice, write};
@@ -103,6 +104,14 @@ impl Handler for Gateway {
 
     fn bus_of(&self, envelope: &Envelope) -> Option<Bus> {
         Some(self.peers.of(envelope).bus().clone())
+    }
+
+    fn header_params(&self, tool: &str, envelope: &Envelope) -> Option<Arc<[HeaderParam]>> {
+        let peer = self.peers.of(envelope);
+        if peer.shared().is_transparent() {
+            return peer.current(0)?.header_params(tool, envelope);
+        }
+        peer.marked(tool)
     }
 
     async fn start(&self) -> Result<(), StartError> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use polyport::client::{Link, LinkError, Relay, Shown};
 use polyport::{Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError};
 use polyport_model::EXTENSION_TASKS;
+use polyport_proto::http::HeaderParam;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -165,6 +166,16 @@ impl Peer {
         let started = relay.start().await;
         started.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
         Ok(relay)
+    }
+
+    /// The connection to a server that there is now.
+    pub(crate) fn current(&self, server: usize) -> Option<Arc<Relay>> {
+        self.links[server].current()
+    }
+
+    /// The arguments of a tool that clients mirror in headers, as the client's last list says.
+    pub(crate) fn marked(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+        self.kept[Kind::Tools as usize].now()?.merged.marked(tool)
     }
 
     /// Until when a client waits for servers that are not there yet: a while after it has come.

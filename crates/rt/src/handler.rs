@@ -54,9 +54,9 @@ pub trait Handler: Send + Sync + 'static {
         String::new()
     }
 
-    /// The arguments of a tool that HTTP clients mirror in headers (`x-mcp-header`); none where there are none.
-    fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        let _ = tool;
+    /// The arguments of a tool that HTTP clients mirror in headers (`x-mcp-header`), as who asks knows it; none where there are none.
+    fn header_params(&self, tool: &str, envelope: &Envelope) -> Option<Arc<[HeaderParam]>> {
+        let _ = (tool, envelope);
         None
     }
 
@@ -124,7 +124,7 @@ pub trait DynHandler: Send + Sync + 'static {
     /// See [`Handler::result_meta`].
     fn result_meta_dyn(&self) -> String;
     /// See [`Handler::header_params`].
-    fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>>;
+    fn header_params_dyn(&self, tool: &str, envelope: &Envelope) -> Option<Arc<[HeaderParam]>>;
     /// See [`Handler::start`].
     fn start_dyn(self: Arc<Self>) -> BoxFuture<Result<(), StartError>>;
     /// See [`Handler::shutdown`].
@@ -152,8 +152,8 @@ impl<H: Handler> DynHandler for H {
         self.result_meta()
     }
 
-    fn header_params_dyn(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        self.header_params(tool)
+    fn header_params_dyn(&self, tool: &str, envelope: &Envelope) -> Option<Arc<[HeaderParam]>> {
+        self.header_params(tool, envelope)
     }
 
     fn start_dyn(self: Arc<Self>) -> BoxFuture<Result<(), StartError>> {

@@ -176,8 +176,14 @@ impl Service {
     ///
     /// # Errors
     /// The handler panicked: without knowing them, nothing may be let through.
-    pub fn header_params(&self, tool: &str) -> Result<Option<Arc<[HeaderParam]>>, RpcError> {
-        let asked = catch_unwind(AssertUnwindSafe(|| self.handler.header_params_dyn(tool)));
+    pub fn header_params(
+        &self,
+        tool: &str,
+        envelope: &Envelope,
+    ) -> Result<Option<Arc<[HeaderParam]>>, RpcError> {
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            self.handler.header_params_dyn(tool, envelope)
+        }));
         asked.map_err(|_| failure("tools/call", "the handler panicked over mirrored arguments"))
     }
 

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Code, Level, NeedInput, Notice, Outcome, Question, RpcError};
+use polyport_proto::{Code, Envelope, Level, NeedInput, Notice, Outcome, Question, RpcError};
 use polyport_rt::{Bus, Call, Context, Handler};
 use polyport_wire::{Member, Raw};
 use tokio::sync::Notify;
@@ -246,7 +246,7 @@ impl Handler for Puppet {
         assert!(!self.clumsy, "as it was told");
     }
 
-    fn header_params(&self, _tool: &str) -> Option<Arc<[HeaderParam]>> {
+    fn header_params(&self, _tool: &str, _: &Envelope) -> Option<Arc<[HeaderParam]>> {
         assert!(!self.clumsy, "as it was told");
         None
     }

@@ -340,8 +340,8 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         match self.0.rules.classify(headers, body)? {
             Route::Modern(receipt, mut admitted) => {
-                self.check_mirrored_arguments(headers, &receipt, &admitted)?;
                 admitted.envelope = admitted.envelope.with_principal(principal);
+                self.check_mirrored_arguments(headers, &receipt, &admitted)?;
                 Ok(self.modern(receipt, admitted, accepts).await)
             }
             Route::ModernNotification => Ok(respond::empty(202)),

@@ -34,7 +34,12 @@ impl Endpoint {
             id: Some(receipt.id.clone()),
             error: Some(error),
         };
-        let Some(params) = self.0.service.header_params(&tool).map_err(failed)? else {
+        let Some(params) = self
+            .0
+            .service
+            .header_params(&tool, &admitted.envelope)
+            .map_err(failed)?
+        else {
             return Ok(());
         };
         let checked = Mirror::new(headers).check_params(&params, admitted.params.arguments());

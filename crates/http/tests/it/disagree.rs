@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Request};
 use http_body_util::Full;
 use polyport_http::{Config, Endpoint};
 use polyport_proto::http::{HeaderParam, ParamKind};
-use polyport_proto::{Limits, Outcome};
+use polyport_proto::{Envelope, Limits, Outcome};
 use polyport_rt::{Call, Handler, Service};
 use polyport_testkit::handlers::Puppet;
 use polyport_wire::Raw;
@@ -85,7 +85,7 @@ impl Handler for Mirrored {
         Outcome::Complete(Raw::from_static("{}"))
     }
 
-    fn header_params(&self, _tool: &str) -> Option<Arc<[HeaderParam]>> {
+    fn header_params(&self, _tool: &str, _: &Envelope) -> Option<Arc<[HeaderParam]>> {
         let param = |header, path: &str, kind| HeaderParam {
             header: HeaderName::from_static(header),
             path: vec![path.to_owned()],

@@ -47,8 +47,12 @@ impl Client {
         };
         self.offers(what, is_offered)?;
         let known = self.known(list).await?;
+        let entries = entries(list, &known)?;
         Ok(Listed {
-            entries: entries(list, &known)?,
+            entries: match list {
+                List::Tools => self.mirroring_raw(entries),
+                _ => entries,
+            },
             until: known.until,
             scope: known.scope,
         })

@@ -24,6 +24,7 @@ mod fresh;
 mod kinds;
 mod link;
 mod lists;
+mod marked;
 mod outputs;
 mod pool;
 mod receiver;
@@ -50,7 +51,6 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::schema::mirrored;
 use answers::Answers;
 pub use calls::List;
 pub use changes::{Change, Changes, Heard, Wanted};
@@ -62,6 +62,7 @@ use receiver::Receiver;
 pub use error::ClientError;
 pub use link::{Health, Link, LinkError};
 pub use lists::Listed;
+pub use marked::{Marked, marked_arguments};
 #[cfg(feature = "http-client")]
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
@@ -123,30 +124,6 @@ impl Client {
         self.task_only.note(&tools);
         self.outputs.note(&tools);
         Ok(self.mirroring(tools))
-    }
-
-    /// Notes which arguments are mirrored in headers. Where they are, a tool that marks them wrongly cannot be called, and is left out
-    /// (2026-07-28, basic/transports/streamable-http).
-    fn mirroring(&self, mut tools: Vec<Tool>) -> Vec<Tool> {
-        if !self.opened.revision.profile().mirrored_headers || !self.has_headers {
-            return tools;
-        }
-        let mut mirrored = Vec::new();
-        tools.retain(|tool| {
-            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-            match mirrored::header_params(&schema) {
-                Ok(params) => {
-                    mirrored.push((tool.name.clone(), params));
-                    true
-                }
-                Err(why) => {
-                    tracing::warn!(tool = tool.name, why, "a tool is left out");
-                    false
-                }
-            }
-        });
-        self.caller.mirror(mirrored);
-        tools
     }
 
     /// All resources, page by page.

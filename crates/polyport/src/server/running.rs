@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use polyport_proto::http::HeaderParam;
-use polyport_proto::{Notice, Outcome, RpcError};
+use polyport_proto::{Envelope, Notice, Outcome, RpcError};
 use polyport_rt::{BoxFuture, Bus, Call, Handler, StartError};
 use polyport_wire::{Params, Raw};
 
@@ -134,7 +134,7 @@ impl Handler for Running {
         format!("\"{}\":{}", reply::SERVER_INFO, self.facts.info)
     }
 
-    fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
+    fn header_params(&self, tool: &str, _: &Envelope) -> Option<Arc<[HeaderParam]>> {
         self.facts.catalogue().tool(tool)?.header_params.clone()
     }
 

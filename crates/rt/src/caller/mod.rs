@@ -279,9 +279,8 @@ impl Caller {
 
     /// Says which arguments of which tools are mirrored in headers, where the connection has headers and the era mirrors. What was said
     /// before no longer holds.
-    pub fn mirror(&self, tools: impl IntoIterator<Item = (String, Vec<HeaderParam>)>) {
-        let tools = tools.into_iter().filter(|(_, params)| !params.is_empty());
-        let tools = tools.map(|(tool, params)| (tool, params.into())).collect();
+    pub fn mirror(&self, tools: impl IntoIterator<Item = (String, Arc<[HeaderParam]>)>) {
+        let tools = tools.into_iter().collect();
         self.shared.lock().mirrored = tools;
     }
 

@@ -126,8 +126,8 @@ impl<L: Layer> Handler for Layered<L> {
         self.layer.notice(notice, &self.inner);
     }
 
-    fn header_params(&self, tool: &str) -> Option<Arc<[HeaderParam]>> {
-        self.inner.0.header_params_dyn(tool)
+    fn header_params(&self, tool: &str, envelope: &Envelope) -> Option<Arc<[HeaderParam]>> {
+        self.inner.0.header_params_dyn(tool, envelope)
     }
 
     fn bus(&self) -> Option<Bus> {

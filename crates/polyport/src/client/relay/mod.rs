@@ -2,6 +2,7 @@
 
 mod ask;
 mod hear;
+mod marks;
 mod pages;
 mod park;
 mod rounds;
@@ -12,8 +13,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use polyport_model::method::TOOLS_LIST;
 use polyport_model::{EXTENSION_TASKS, ServerCapabilities, SubscriptionFilter};
-use polyport_proto::{ClientFacts, Code, Era, Notice, Outcome, RpcError, TaskForm};
+use polyport_proto::http::HeaderParam;
+use polyport_proto::{ClientFacts, Code, Envelope, Era, Notice, Outcome, RpcError, TaskForm};
 use polyport_rt::listen::{honoured, wished};
 use polyport_rt::{
     Answerer, Bus, Call, Context, Handler, OnNote, OnProgress, StartError, Wait, Why,
@@ -24,6 +27,7 @@ use serde_json::json;
 use super::{Client, ClientError, answers};
 use ask::{Asking, Running, Waiting};
 use hear::Hearing;
+use marks::Marks;
 use park::Parked;
 
 /// How long a server may take for a call. Whoever asks may give it up long before.
@@ -53,6 +57,7 @@ struct Shared {
     running: Running,
     parked: Parked,
     hearing: OnceLock<Hearing>,
+    marks: Marks,
 }
 
 /// From the address that a server gives a resource to that under which clients see it.
@@ -98,6 +103,7 @@ impl Client {
             running: Running::default(),
             parked: Parked::default(),
             hearing: OnceLock::new(),
+            marks: Marks::default(),
         });
         let ours = Arc::downgrade(&shared);
         let receiver = shared.client.receiver.clone();
@@ -158,6 +164,10 @@ impl Handler for Relay {
 
     fn bus(&self) -> Option<Bus> {
         Some(self.0.bus.clone())
+    }
+
+    fn header_params(&self, tool: &str, _: &Envelope) -> Option<Arc<[HeaderParam]>> {
+        self.0.marks.of(tool)
     }
 
     async fn start(&self) -> Result<(), StartError> {
@@ -392,7 +402,9 @@ impl Shared {
                 if self.era() == Era::Modern {
                     rounds::end(context);
                 }
-                words::complete(&result, context)
+                let without = (call.method == TOOLS_LIST)
+                    .then(|| self.marks.note(&call.params, &result, &self.client));
+                words::complete(&without.flatten().unwrap_or(result), context)
             }
             Err(ClientError::NeedsInput(needed)) => rounds::needed(*needed, context),
             Err(error) => Outcome::Failed(words::failed(error)),
