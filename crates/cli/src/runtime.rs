@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use polyport_rt::child;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
@@ -26,7 +27,12 @@ pub(crate) fn run(
         .enable_all()
         .build()
         .map_err(|error| Failure::unexpected(format!("cannot start: {error}")))?;
-    let ended = runtime.block_on(verb);
+    let ended = runtime.block_on(async {
+        let ended = verb.await;
+        // What an interruption dropped is being ended.
+        child::none_left().await;
+        ended
+    });
     runtime.shutdown_timeout(GRACE);
     ended
 }
@@ -70,6 +76,7 @@ pub(crate) async fn unless_interrupted<T>(what: impl Future<Output = T>) -> Resu
             _ = tokio::signal::ctrl_c() => {}
             _ = terminated.recv() => {}
         }
+        child::kill_all();
         std::process::exit(code.into());
     });
     let name = exit::name(code);

@@ -23,7 +23,7 @@ pub(crate) async fn page(peer: &Peer, kind: Kind, call: &Call) -> Outcome {
             _ => return Outcome::Failed(unknown(kind)),
         },
     };
-    let fetched = peer.list(kind).await;
+    let fetched = peer.list(kind, start > 0).await;
     let entries = &fetched.merged.entries;
     let from = start.min(entries.len());
     let to = (from + PAGE).min(entries.len());

@@ -10,6 +10,7 @@ use crate::addresses::text_of;
 
 /// Tasks of a client whose server is remembered; the oldest are forgotten, and looked for again.
 const MAX_TASKS: usize = 1_000;
+
 #[derive(Debug, Default)]
 pub(crate) struct Tasks(Mutex<VecDeque<(String, usize)>>);
 
@@ -43,6 +44,10 @@ impl Tasks {
         let (Outcome::Complete(result) | Outcome::Passed(result)) = outcome else {
             return;
         };
+        // Most make none, and may be long.
+        if !result.as_str().contains("\"taskId\"") {
+            return;
+        }
         // Either era: the id is that of the result, or of the task in it.
         let mut id = text_of(result.as_str(), "taskId");
         splice::members(result.as_str(), |key, value| {

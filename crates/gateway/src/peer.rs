@@ -228,20 +228,15 @@ impl Peer {
         relays
     }
 
-    /// One of the lists, as it is now.
-    pub(crate) async fn list(&self, kind: Kind) -> Arc<Fetched> {
+    /// One of the lists, as it is now. `goes_on`: as far as is known, since a part of it has been given already.
+    pub(crate) async fn list(&self, kind: Kind, goes_on: bool) -> Arc<Fetched> {
         let kept = &self.kept[kind as usize];
-        if let Some(fetched) = kept
-            .now()
-            .filter(|fetched| self.is_current(kind, fetched, true))
-        {
+        let now = || kept.now().filter(|it| self.is_current(kind, it, !goes_on));
+        if let Some(fetched) = now() {
             return fetched;
         }
         let _turn = kept.turn.lock().await;
-        if let Some(fetched) = kept
-            .now()
-            .filter(|fetched| self.is_current(kind, fetched, true))
-        {
+        if let Some(fetched) = now() {
             return fetched;
         }
         let fetched = Arc::new(self.fetch(kind, kept.now().as_deref()).await);
@@ -326,7 +321,7 @@ impl Peer {
         {
             return Some(route.clone());
         }
-        self.list(kind).await.merged.route(shown).cloned()
+        self.list(kind, false).await.merged.route(shown).cloned()
     }
 
     /// Asks a server, and says its resources as they are seen here.
@@ -342,7 +337,7 @@ impl Peer {
                 // Which addresses two servers share is known from the lists.
                 for kind in [Kind::Resources, Kind::Templates] {
                     if self.kept[kind as usize].now().is_none() {
-                        self.list(kind).await;
+                        self.list(kind, false).await;
                     }
                 }
                 Outcome::Complete(addresses::shown(result, |uri| self.shown(server, uri)))

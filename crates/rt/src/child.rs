@@ -1,6 +1,8 @@
 //! A server that runs as our child: started in a process group of its own, with little of our environment, its standard error kept,
 //! and ended as basic/transports/stdio (Shutdown) says: its input closed, then SIGTERM, then SIGKILL, to the whole group.
 
+mod output;
+
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,10 +14,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{self, ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::process::{self, ChildStderr, ChildStdin};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
+
+pub use output::Output;
 
 /// What a child gets of our own environment unless more is said. Secrets are somewhere else.
 const PASSED: &[&str] = &[
@@ -28,6 +33,10 @@ const LINES: usize = 20;
 const LINE: usize = 1_024;
 /// What waits for a child at each of the three steps of its end.
 const GRACE: Duration = Duration::from_secs(2);
+/// The steps: its input is closed before the first.
+const STEPS: [Option<Signal>; 3] = [None, Some(Signal::TERM), Some(Signal::KILL)];
+/// Longer than all of them.
+const LONGEST: Duration = Duration::from_secs(7);
 
 /// How a child is started.
 #[derive(Clone)]
@@ -130,7 +139,7 @@ impl Command {
     ///
     /// # Errors
     /// There is no such program, or it cannot be run.
-    pub fn start(&self) -> io::Result<(Child, ChildStdout, ChildStdin)> {
+    pub fn start(&self) -> io::Result<(Child, Output, ChildStdin)> {
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);
         if !self.inherits {
@@ -164,6 +173,7 @@ impl Command {
         let group = Group::of(group);
         let (ends, ended) = watch::channel(None);
         tokio::spawn(reap(child, group.clone(), ends));
+        let output = Output::new(output, ended.clone());
         let child = Child {
             id,
             ended,
@@ -273,6 +283,31 @@ pub fn kill_all() {
     }
 }
 
+/// Waits until no child of this process is left, 7 seconds at most: for a program that ends, while those that it has dropped are being
+/// ended.
+pub async fn none_left() {
+    let over = async {
+        loop {
+            let ended = ENDED.notified();
+            let is_left = {
+                let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+                groups.iter().filter_map(Weak::upgrade).any(|group| {
+                    let leader = group.lock().unwrap_or_else(PoisonError::into_inner);
+                    leader.is_some()
+                })
+            };
+            if !is_left {
+                return;
+            }
+            ended.await;
+        }
+    };
+    let _ = timeout(LONGEST, over).await;
+}
+
+/// Told when a group has ended.
+static ENDED: Notify = Notify::const_new();
+
 impl Group {
     fn of(leader: Option<Pid>) -> Self {
         let group = Arc::new(Mutex::new(leader));
@@ -293,12 +328,13 @@ impl Group {
         let mut group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(group) = group.take() {
             let _ = kill_process_group(group, Signal::KILL);
+            ENDED.notify_waiters();
         }
     }
 }
 
-/// A child that runs. Its end is the end of all that it has started in its group. Dropped, it is killed at once;
-/// [`end`](Self::end) is kinder.
+/// A child that runs. Its end is the end of all that it has started in its group. Dropped, it is [ended](Self::end) where there is a
+/// runtime that goes on, without anybody waiting for it; else, and with the runtime, it is killed.
 pub struct Child {
     id: Option<u32>,
     ended: watch::Receiver<Option<End>>,
@@ -342,7 +378,7 @@ impl Child {
 
     /// The same with another time for each step.
     pub async fn end_within(mut self, grace: Duration) -> Option<ExitStatus> {
-        for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+        for signal in STEPS {
             if let Some(signal) = signal {
                 self.group.signal(signal);
             }
@@ -356,8 +392,35 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.group.end();
-        self.draining.abort();
+        let draining = self.draining.abort_handle();
+        let left = Left(self.group.clone(), draining);
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        if self.ended.borrow().is_none() {
+            let mut ended = self.ended.clone();
+            runtime.spawn(async move {
+                for signal in STEPS {
+                    if let Some(signal) = signal {
+                        left.0.signal(signal);
+                    }
+                    let over = ended.wait_for(Option::is_some);
+                    if timeout(GRACE, over).await.is_ok() {
+                        return;
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// A child that nobody has any more; what is left of it ends with this.
+struct Left(Group, AbortHandle);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        self.0.end();
+        self.1.abort();
     }
 }
 

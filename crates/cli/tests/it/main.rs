@@ -36,6 +36,7 @@ mod ruled;
 mod schemas;
 mod screen;
 mod start_up;
+mod stopped;
 mod stream;
 mod support;
 mod through;

@@ -37,7 +37,7 @@ impl Peer {
         if let Some(route) = page.filter(|route| self.shows(route.server, &route.name)) {
             return Some(route);
         }
-        let templates = self.list(Kind::Templates).await;
+        let templates = self.list(Kind::Templates, false).await;
         let mut fitting: Vec<_> = templates
             .merged
             .routes()

@@ -1,10 +1,13 @@
 //! Lists and the words of several servers as one.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use polyport::client::Connect;
 use polyport::model::CacheScope;
-use polyport::{Command, Json, Revision, Server};
+use polyport::{Command, Json, Revision, Revisions, Server, Speaker};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::{Value, json};
 
@@ -168,4 +171,47 @@ async fn a_list_in_which_something_is_missing_is_not_to_be_kept() {
         (&json!(0), &json!("private"))
     );
     assert_eq!(list["tools"].as_array().unwrap().len(), 1);
+}
+
+// req: S-GATE-LISTS
+#[tokio::test]
+async fn the_pages_of_a_list_are_of_one_time() {
+    for theirs in ERAS {
+        let many = (0..2_500).fold(Server::new("s", "1"), |server, n| {
+            server.tool(format!("t{n}"), "", |_cx, (): ()| async { Ok("") })
+        });
+        let begun = Arc::new(AtomicUsize::new(0));
+        let counts = begun.clone();
+        let connect = Connect::service(many.into_service())
+            .speaks(Revisions::NONE.with(theirs))
+            .tap(move |speaker, text| {
+                let text = String::from_utf8_lossy(text);
+                if speaker == Speaker::Client
+                    && text.contains("tools/list")
+                    && !text.contains("cursor")
+                {
+                    counts.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        let other = upstream(server("a"), "other", theirs);
+        let client = client(
+            Gateway::new([Upstream::new("many", connect), other]),
+            theirs,
+        )
+        .await;
+        for round in 1..=2 {
+            let mut seen = BTreeSet::new();
+            let mut params = json!({});
+            loop {
+                let page = client.request("tools/list", &params).await.unwrap();
+                seen.extend(names(&page["tools"], "name"));
+                match page.get("nextCursor") {
+                    Some(next) => params = json!({"cursor": next}),
+                    None => break,
+                }
+            }
+            assert_eq!(seen.len(), 2_502, "{theirs}");
+            assert_eq!(begun.load(Ordering::Relaxed), round, "{theirs}");
+        }
+    }
 }

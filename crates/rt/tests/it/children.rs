@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use polyport_rt::child::Output;
 use polyport_rt::{Child, Command};
-use rustix::process::{Pid, test_kill_process};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::ChildStdin;
 
 const GRACE: Duration = Duration::from_millis(200);
 
-fn sh(script: &str) -> (Child, BufReader<ChildStdout>, ChildStdin) {
+fn sh(script: &str) -> (Child, BufReader<Output>, ChildStdin) {
     let (child, output, input) = Command::new("sh").args(["-c", script]).start().unwrap();
     (child, BufReader::new(output), input)
 }
@@ -66,6 +67,33 @@ async fn a_child_that_has_been_waited_for_can_be_ended() {
 
 // req: S-CHILD
 #[tokio::test]
+async fn the_output_of_a_child_ends_with_it_whoever_holds_it_open() {
+    // More than a pipe holds, read slowly; and nothing at all.
+    for (script, bytes) in [
+        ("head -c 300000 /dev/zero", 300_000),
+        ("printf last", 4),
+        (":", 0),
+    ] {
+        let left = "setsid sh -c 'echo $$; exec sleep 1000' &";
+        let (mut child, mut output, mut input) = sh(&format!("{left} read go; {script}; exit 3"));
+        let mut pid = String::new();
+        output.read_line(&mut pid).await.unwrap();
+        // It has left the group.
+        input.write_all(b"go\n").await.unwrap();
+        let mut said = Vec::new();
+        let read = tokio::time::timeout(Duration::from_secs(20), output.read_to_end(&mut said));
+        read.await.expect("the output has no end").unwrap();
+        assert_eq!(said.len(), bytes, "{script}");
+        assert_eq!(child.wait().await.unwrap().code(), Some(3));
+        // It is nobody's any more.
+        assert!(is_there(&pid), "{script}");
+        let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+}
+
+// req: S-CHILD
+#[tokio::test]
 async fn a_child_ends_by_itself_by_term_or_by_force() {
     use std::os::unix::process::ExitStatusExt;
     // It hears the end of its input; it hears only SIGTERM; it hears nothing.
@@ -84,6 +112,31 @@ async fn a_child_ends_by_itself_by_term_or_by_force() {
         let status = child.end_within(GRACE).await.unwrap();
         assert_eq!(status.signal(), signal, "{script}");
     }
+}
+
+// req: S-CHILD
+#[tokio::test]
+async fn a_child_that_is_dropped_is_told_as_well() {
+    for (script, said) in [
+        (
+            "echo up; read line; echo its input ended",
+            "its input ended\n",
+        ),
+        (
+            "trap 'echo SIGTERM; exit' TERM; echo up; while :; do sleep 0.1; done",
+            "SIGTERM\n",
+        ),
+    ] {
+        let (child, mut output, input) = sh(script);
+        let mut line = String::new();
+        output.read_line(&mut line).await.unwrap();
+        drop((child, input));
+        let mut last = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(20), output.read_to_string(&mut last));
+        read.await.expect("it goes on").unwrap();
+        assert_eq!(last, said, "{script}");
+    }
+    polyport_rt::child::none_left().await;
 }
 
 // req: S-CHILD
