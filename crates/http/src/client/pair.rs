@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::{Method, Uri};
 use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::Connection;
 use super::head;
@@ -24,10 +24,15 @@ pub(super) async fn carry(
     connection: Connection,
     patience: Duration,
 ) -> Result<impl FnOnce(Inbox) -> Arc<dyn Carrier>, CallError> {
-    let opening = begin(&connection);
-    let (reading, endpoint) = timeout(patience, opening)
-        .await
-        .map_err(|_| CallError::TimedOut(patience.into()))??;
+    let end = Instant::now() + patience;
+    let late = |_| CallError::TimedOut(patience.into());
+    let mut reading = timeout_at(end, begin(&connection)).await.map_err(late)??;
+    let named = timeout_at(end, endpoint(&connection, &mut reading)).await;
+    let endpoint = named.unwrap_or_else(|_| {
+        let seconds = patience.as_secs_f64();
+        let why = format!("the stream has named no endpoint within {seconds} s");
+        Err(CallError::Broken(why))
+    })?;
     Ok(move |inbox: Inbox| -> Arc<dyn Carrier> {
         let reads = tokio::spawn(read(reading, inbox.clone()));
         Arc::new(Pair {
@@ -37,12 +42,13 @@ pub(super) async fn carry(
                 inbox,
             }),
             reading: Mutex::new(Some(reads.abort_handle())),
+            posts: Mutex::default(),
             notes: Notes::default(),
         })
     })
 }
 
-async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
+async fn begin(connection: &Connection) -> Result<Reading, CallError> {
     let mut headers = http::HeaderMap::new();
     headers.insert(
         http::header::ACCEPT,
@@ -54,12 +60,16 @@ async fn begin(connection: &Connection) -> Result<(Reading, Uri), CallError> {
     if !response.status().is_success() || take::holds(response.headers()) != Holds::Events {
         return Err(CallError::Status(Box::new(take::status(response).await)));
     }
-    let mut reading = Reading::new(response)?;
+    Reading::new(response)
+}
+
+/// Where messages are sent to, which is the first that the stream says.
+async fn endpoint(connection: &Connection, reading: &mut Reading) -> Result<Uri, CallError> {
     while let Some(event) = reading.next().await {
         let (name, data) = event?;
         if name.as_deref() == Some("endpoint") {
             let endpoint = same_origin(&connection.uri(), &data);
-            return Ok((reading, endpoint.map_err(CallError::Unreachable)?));
+            return endpoint.map_err(CallError::Unreachable);
         }
     }
     let why = "the stream ended before it named an endpoint".to_owned();
@@ -78,6 +88,8 @@ async fn read(mut reading: Reading, inbox: Inbox) {
 struct Pair {
     shared: Arc<Shared>,
     reading: Mutex<Option<AbortHandle>>,
+    /// Requests that are being sent. Each takes as long as [`TAKING`] at most.
+    posts: Mutex<JoinSet<()>>,
     notes: Notes,
 }
 
@@ -107,21 +119,33 @@ impl Shared {
 
 impl Carrier for Pair {
     fn send(&self, outgoing: Outgoing) -> BoxFuture<Result<(), CallError>> {
-        let shared = self.shared.clone();
-        Box::pin(async move {
-            let text = Bytes::from(outgoing.text.clone());
-            let message = Message::parse(text, &Limits::default()).map_err(|malformed| {
-                CallError::Unreadable(format!("what was to be sent is no message: {malformed}"))
-            })?;
-            match shared.post(&message, &outgoing).await {
-                // The request fails; whoever waits hears why.
-                Err(error) if message.kind() == Kind::Request => Err(error),
-                Err(error) => {
-                    tracing::warn!(%error, "the server has not taken a message that has no answer");
-                    Ok(())
-                }
-                Ok(()) => Ok(()),
+        let text = Bytes::from(outgoing.text.clone());
+        let message = match Message::parse(text, &Limits::default()) {
+            Ok(message) => message,
+            Err(malformed) => {
+                let why = format!("what was to be sent is no message: {malformed}");
+                return Box::pin(std::future::ready(Err(CallError::Unreadable(why))));
             }
+        };
+        let shared = self.shared.clone();
+        // The answer comes on the stream, and may come before it is said that the request was taken.
+        if message.kind() == Kind::Request
+            && let Some(id) = message.id().cloned()
+        {
+            let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+            while posts.try_join_next().is_some() {}
+            posts.spawn(async move {
+                if let Err(error) = shared.post(&message, &outgoing).await {
+                    shared.inbox.fail(&id, error);
+                }
+            });
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        Box::pin(async move {
+            if let Err(error) = shared.post(&message, &outgoing).await {
+                tracing::warn!(%error, "the server has not taken a message that has no answer");
+            }
+            Ok(())
         })
     }
 
@@ -144,6 +168,8 @@ impl Carrier for Pair {
     }
 
     fn abort(&self) {
+        let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        posts.abort_all();
         if let Some(reading) = self.take_reading() {
             reading.abort();
         }

@@ -31,22 +31,16 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn entries(&self, list: List) -> Result<Vec<Raw>, ClientError> {
-        Ok(self.listed(list).await?.entries)
+        entries(list, &self.offered(list).await?)
     }
 
-    /// The same, and what the server says of keeping them: of several pages, what holds for all.
+    /// The same, without tools that nobody can call over this connection, and what the server says of keeping them: of several pages,
+    /// what holds for all.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn listed(&self, list: List) -> Result<Listed, ClientError> {
-        let offered = &self.opened.capabilities;
-        let (what, is_offered) = match list {
-            List::Tools => ("tools", offered.tools.is_some()),
-            List::Prompts => ("prompts", offered.prompts.is_some()),
-            List::Resources | List::Templates => ("resources", offered.resources.is_some()),
-        };
-        self.offers(what, is_offered)?;
-        let known = self.known(list).await?;
+        let known = self.offered(list).await?;
         let entries = entries(list, &known)?;
         Ok(Listed {
             entries: match list {
@@ -56,6 +50,17 @@ impl Client {
             until: known.until,
             scope: known.scope,
         })
+    }
+
+    async fn offered(&self, list: List) -> Result<Known, ClientError> {
+        let offered = &self.opened.capabilities;
+        let (what, is_offered) = match list {
+            List::Tools => ("tools", offered.tools.is_some()),
+            List::Prompts => ("prompts", offered.prompts.is_some()),
+            List::Resources | List::Templates => ("resources", offered.resources.is_some()),
+        };
+        self.offers(what, is_offered)?;
+        self.known(list).await
     }
 
     pub(super) async fn list<T: DeserializeOwned>(
