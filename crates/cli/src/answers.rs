@@ -17,11 +17,11 @@ use tokio::sync::Notify;
 
 use crate::arguments;
 use crate::failure::Failure;
-use crate::form::short_value;
+use crate::kinds::short_value;
 use crate::limit::Person;
 use crate::nearest::nearest;
 use crate::pieces;
-use crate::references::resolve;
+use crate::places::Reading;
 use crate::ui;
 
 /// Tries at one field of a form.
@@ -323,10 +323,8 @@ fn field(word: &str) -> &str {
 
 /// Asks at the terminal for arguments that are required and not given; what nobody gives stays missing.
 pub(crate) async fn complete(given: Object, schema: &Value) -> Object {
-    let whole = resolve(schema, schema);
-    let required = whole["required"].as_array().into_iter().flatten();
-    let missing: Vec<String> = required
-        .filter_map(Value::as_str)
+    let missing: Vec<String> = arguments::required(schema)
+        .into_iter()
         .filter(|name| !given.contains(name))
         .map(str::to_owned)
         .collect();
@@ -336,9 +334,9 @@ pub(crate) async fn complete(given: Object, schema: &Value) -> Object {
     let (schema, mut asked) = (schema.clone(), given.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let _asking = ui::Asking::begin();
-        let whole = resolve(&schema, &schema);
         for name in missing {
-            let property = resolve(&schema, &whole["properties"][&name]);
+            let reading = Reading::of(&schema);
+            let property = reading.told(&reading.member(&name));
             if !ask(&name, &property, &schema, &mut asked) {
                 break;
             }

@@ -1,9 +1,9 @@
-//! Arguments of a tool as words of a command line, typed by the tool's schema. Not how they are checked against all of it.
+//! Arguments of a tool as words of a command line, typed by the tool's schema. Not what that says of a place, nor how all of it is checked.
 //!
 //! `key=value` is what the schema says it is; `key:=json` is JSON; `key=@file` and `key:=@file` are read from a file, `@-` from
 //! standard input; `a.b=1` is a member of a member, `a[]=x` one more element.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 
@@ -12,9 +12,10 @@ use polyport::model::Object;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::kinds::{kinds, types};
 use crate::nearest::nearest;
 use crate::pieces::{self, Piece};
-use crate::references::resolve;
+use crate::places::{self, Next, Reading, Said};
 use crate::ui;
 
 /// Bytes that are read from a file or from standard input.
@@ -27,21 +28,12 @@ const MAX_DEPTH: usize = 32;
 /// # Errors
 /// One of them is no argument, or does not fit its place in the schema.
 pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Object, Failure> {
+    let reading = Reading::of(schema);
     let mut all = Piece::Members(BTreeMap::new());
     for word in words {
         let word = Word::split(word)?;
-        let place = schema_of(schema, &word.path);
-        if let (None, Some(known)) = (&place, names(schema, &word.path)) {
-            let failure = unknown(&word.path, &known);
-            let name = shown(&word.path);
-            return Err(match resolve(schema, schema)["properties"].get(&name) {
-                Some(_) => failure.hint(format!(
-                    "its name has a sign that means something here; --args '{{\"{name}\": …}}' gives it"
-                )),
-                None => failure,
-            });
-        }
-        let value = word.value(place.as_ref())?;
+        let place = place_of(&reading, &word.path, &all)?;
+        let value = word.value(&reading, place.as_ref())?;
         insert(&mut all, &word.path, value)?;
     }
     Ok(all.members().unwrap_or_default())
@@ -52,21 +44,21 @@ pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Object, Failure>
 /// # Errors
 /// It does not fit the field's place in the schema.
 pub(crate) fn parse_typed(name: &str, text: &str, schema: &Value) -> Result<Raw, Failure> {
-    let place = schema_of(schema, &[Step::Member(name)]);
-    plain(name, text, place.as_ref())
+    let reading = Reading::of(schema);
+    plain(name, text, &reading, Some(&reading.member(name)))
 }
 
 /// What the schema requires and is not there, each with its type.
 pub(crate) fn missing(given: &Object, schema: &Value) -> Vec<String> {
-    let whole = resolve(schema, schema);
-    let required = whole["required"].as_array().into_iter().flatten();
-    required
-        .filter_map(Value::as_str)
+    let names = required(schema).into_iter();
+    names
         .filter(|name| !given.contains(name))
         .map(|name| {
-            let property = resolve(schema, &whole["properties"][name]);
-            let about = property["description"].as_str().unwrap_or_default();
-            let line = format!("{name} ({})", kinds(&property).join(" or "));
+            let reading = Reading::of(schema);
+            let place = reading.member(name);
+            let told = reading.told(&place);
+            let about = told["description"].as_str().unwrap_or_default();
+            let line = format!("{name} ({})", kinds(&reading, &place).join(" or "));
             let line = match about.lines().next() {
                 Some(about) if !about.is_empty() => format!("{line}: {about}"),
                 _ => line,
@@ -74,6 +66,11 @@ pub(crate) fn missing(given: &Object, schema: &Value) -> Vec<String> {
             ui::one_line(&line).into_owned()
         })
         .collect()
+}
+
+/// The names of what a schema requires.
+pub(crate) fn required(schema: &Value) -> Vec<&str> {
+    Reading::of(schema).required(&Said::Schema(schema))
 }
 
 /// One word, taken apart.
@@ -128,7 +125,7 @@ impl<'a> Word<'a> {
         shown(&self.path)
     }
 
-    fn value(&self, place: Option<&Value>) -> Result<Raw, Failure> {
+    fn value(&self, reading: &Reading<'_>, place: Option<&Said<'_>>) -> Result<Raw, Failure> {
         let read;
         let text = match self.text.strip_prefix('@') {
             Some(file) => {
@@ -145,16 +142,21 @@ impl<'a> Word<'a> {
                     .hint("key=value takes plain text")
             });
         }
-        plain(&self.name(), text, place)
+        plain(&self.name(), text, reading, place)
     }
 }
 
-/// Plain text for the field of this name, as its place in a schema says; without a place it stays text.
-fn plain(name: &str, text: &str, place: Option<&Value>) -> Result<Raw, Failure> {
+/// Plain text for the field of this name, as a schema says of its place; where that says nothing it stays text.
+fn plain(
+    name: &str,
+    text: &str,
+    reading: &Reading<'_>,
+    place: Option<&Said<'_>>,
+) -> Result<Raw, Failure> {
     let Some(place) = place else {
         return Ok(pieces::string(text));
     };
-    let types = types(place);
+    let types = types(reading, place);
     typed(text, &types).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
         let types = types.join(" and no ");
@@ -174,88 +176,60 @@ fn typed(text: &str, types: &[&str]) -> Option<Raw> {
         .or_else(|| types.contains(&"string").then(|| pieces::string(text)))
 }
 
-/// What a schema allows, for people: its values, where it names them, else its types.
-pub(crate) fn kinds(schema: &Value) -> Vec<String> {
-    let listed = schema["enum"].as_array().into_iter().flatten();
-    let parts = schema["oneOf"].as_array().into_iter().flatten();
-    let named: Vec<String> = listed
-        .chain(parts.filter_map(|part| part.get("const")))
-        .filter_map(|value| value.as_str().map(str::to_owned))
-        .collect();
-    if named.is_empty() {
-        types(schema).into_iter().map(str::to_owned).collect()
-    } else {
-        named
-    }
-}
-
-/// The types that a schema allows, by name; what says nothing is taken as text.
-pub(crate) fn types(schema: &Value) -> Vec<&str> {
-    let mut found: Vec<&str> = match &schema["type"] {
-        Value::String(name) => vec![name],
-        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    for union in ["anyOf", "oneOf"] {
-        let parts = schema[union].as_array().into_iter().flatten();
-        found.extend(parts.filter_map(|part| part["type"].as_str()));
-    }
-    let values = schema["enum"].as_array().into_iter().flatten();
-    for value in values.chain(schema.get("const")) {
-        found.push(match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        });
-    }
-    if found.is_empty() {
-        let hints = [("properties", "object"), ("items", "array")];
-        let hinted = hints.iter().find(|(key, _)| schema.get(key).is_some());
-        found.push(hinted.map_or("string", |(_, kind)| kind));
-    }
-    let mut seen = HashSet::new();
-    found.retain(|name| seen.insert(*name));
-    found
-}
-
-/// The schema of a place; none: the schema knows no such place.
-fn schema_of(schema: &Value, path: &[Step<'_>]) -> Option<Value> {
-    let mut at = resolve(schema, schema);
-    for step in path {
-        at = match step {
-            Step::Member(name) => match at["properties"].get(name) {
-                Some(property) => resolve(schema, property),
-                None => match at.get("additionalProperties") {
-                    Some(Value::Bool(false)) | None => return None,
-                    Some(Value::Bool(true)) => Value::Bool(true),
-                    Some(other) => resolve(schema, other),
-                },
-            },
-            Step::Next => resolve(schema, &at["items"]),
+/// What the schema says of the place where a path ends; nothing: any may do there.
+///
+/// # Errors
+/// The schema knows no such place.
+fn place_of<'s>(
+    reading: &Reading<'s>,
+    path: &[Step<'_>],
+    before: &Piece,
+) -> Result<Option<Said<'s>>, Failure> {
+    let mut at = Said::Schema(reading.root());
+    let mut before = Some(before);
+    for (nth, step) in path.iter().enumerate() {
+        let (next, there) = match step {
+            Step::Member(name) => (
+                reading.next(&at, places::Step::Member(name)),
+                before.and_then(|before| before.member(name)),
+            ),
+            // One more element, in which nothing is yet.
+            Step::Next => {
+                let count = before.map_or(0, Piece::elements);
+                (reading.next(&at, places::Step::Element(count)), None)
+            }
         };
+        at = match next {
+            Next::Known(said) => said,
+            Next::Never | Next::Open => return Ok(None),
+            Next::Unknown => return Err(unknown(path, nth, &reading.names(&at), reading.root())),
+        };
+        before = there;
     }
-    Some(at)
+    Ok(Some(at))
 }
 
-/// The names that the schema knows where the path ends; none: it names none, so that any may do.
-fn names(schema: &Value, path: &[Step<'_>]) -> Option<Vec<String>> {
-    for length in (0..path.len()).rev() {
-        let above = schema_of(schema, &path[..length]);
-        if let Some(above) = above {
-            let properties = above["properties"].as_object()?;
-            return Some(properties.keys().cloned().collect());
-        }
-    }
-    None
-}
-
-fn unknown(path: &[Step<'_>], known: &[String]) -> Failure {
+/// There is nothing of the name with which the first `nth` steps of a path end.
+fn unknown(path: &[Step<'_>], nth: usize, known: &[&str], whole: &Value) -> Failure {
     let name = shown(path);
     let failure = Failure::usage(format!("there is no argument {name}"));
-    match nearest(&name, known) {
+    if Reading::of(whole)
+        .names(&Said::Schema(whole))
+        .contains(&&*name)
+    {
+        return failure.hint(format!(
+            "its name has a sign that means something here; --args '{{\"{name}\": …}}' gives it"
+        ));
+    }
+    let before = match shown(&path[..nth]) {
+        before if before.is_empty() => before,
+        before => before + ".",
+    };
+    let known: Vec<String> = known
+        .iter()
+        .map(|known| format!("{before}{known}"))
+        .collect();
+    match nearest(&shown(&path[..=nth]), &known) {
         Some(near) => failure.hint(format!("did you mean {}?", ui::one_line(near))),
         None if known.is_empty() => failure.hint("it takes none"),
         None => failure.hint(format!("it has {}", ui::one_line(&known.join(", ")))),

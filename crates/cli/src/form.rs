@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{kinds, types};
+use crate::kinds::{choice, kinds, short_value, types};
+use crate::places::{Reading, Said, Step};
 use crate::references::resolve;
 use crate::table::Table;
 use crate::ui;
@@ -37,30 +38,29 @@ pub(crate) fn table(schema: &Value) -> Table {
         "one of",
         "description",
     ]);
-    rows(schema, &resolve(schema, schema), "", 0, &mut table);
+    let reading = Reading::of(schema);
+    rows(&reading, &reading.whole(), "", 0, &mut table);
     table
 }
 
-fn rows(root: &Value, at: &Value, before: &str, depth: usize, table: &mut Table) {
-    let Some(properties) = at["properties"].as_object() else {
-        return;
-    };
-    for (name, property) in properties {
+fn rows(reading: &Reading<'_>, at: &Said<'_>, before: &str, depth: usize, table: &mut Table) {
+    let required = reading.required(at);
+    for member in reading.names(at) {
         if table.len() >= ROWS {
             return;
         }
-        let property = resolve(root, property);
-        let name = format!("{before}{name}");
-        let is_required = required(at).any(|r| Some(r) == name.strip_prefix(before));
-        let values = if is_choice(&property) {
-            kinds(&property).join(", ")
-        } else {
-            String::new()
+        let place = reading.at(at, Step::Member(member));
+        let property = reading.told(&place);
+        let name = format!("{before}{member}");
+        let is_required = required.contains(&member);
+        let values = match choice(reading, &place) {
+            Some(_) => kinds(reading, &place).join(", "),
+            None => String::new(),
         };
         let default = property.get("default").map(short_value).unwrap_or_default();
         table.row([
             name.clone(),
-            kind(root, &property),
+            kind(reading, &place, &property),
             if is_required { "yes" } else { "" }.to_owned(),
             default,
             values,
@@ -70,27 +70,27 @@ fn rows(root: &Value, at: &Value, before: &str, depth: usize, table: &mut Table)
                 .to_owned(),
         ]);
         if depth < DEPTH {
-            rows(root, &property, &format!("{name}."), depth + 1, table);
-            let items = resolve(root, &property["items"]);
-            rows(root, &items, &format!("{name}[]."), depth + 1, table);
+            rows(reading, &place, &format!("{name}."), depth + 1, table);
+            let items = reading.at(&place, Step::LAST);
+            rows(reading, &items, &format!("{name}[]."), depth + 1, table);
         }
     }
 }
 
 /// What a value is, in words: `integer, >= 1`.
-fn kind(root: &Value, schema: &Value) -> String {
+fn kind(reading: &Reading<'_>, place: &Said<'_>, schema: &Value) -> String {
     let mut names: Vec<String> = Vec::new();
-    for name in types(schema) {
-        names.push(match name {
-            "array" if schema["items"].is_object() => {
-                let items = resolve(root, &schema["items"]);
-                format!("array of {}", types(&items).join(" or "))
-            }
+    for name in types(reading, place) {
+        let of = match name {
+            "array" => reading.at(place, Step::LAST),
             "object" if schema["additionalProperties"].is_object() => {
-                let values = resolve(root, &schema["additionalProperties"]);
-                format!("object of {}", types(&values).join(" or "))
+                Said::Schema(&schema["additionalProperties"])
             }
-            name => name.to_owned(),
+            _ => Said::Nothing,
+        };
+        names.push(match of {
+            Said::Nothing => name.to_owned(),
+            of => format!("{name} of {}", types(reading, &of).join(" or ")),
         });
     }
     let mut kind = names.join(" or ");
@@ -108,7 +108,8 @@ fn kind(root: &Value, schema: &Value) -> String {
 /// A schema on one line: `{sum: number, note?: string}`.
 pub(crate) fn short(schema: &Value) -> String {
     let mut out = String::new();
-    shortened(schema, &resolve(schema, schema), 0, &mut out);
+    let reading = Reading::of(schema);
+    shortened(&reading, &reading.whole(), 0, &mut out);
     if out.chars().count() > SHORT {
         out = out.chars().take(SHORT).collect();
         out.push('…');
@@ -116,31 +117,31 @@ pub(crate) fn short(schema: &Value) -> String {
     out
 }
 
-fn shortened(root: &Value, schema: &Value, depth: usize, out: &mut String) {
+fn shortened(reading: &Reading<'_>, place: &Said<'_>, depth: usize, out: &mut String) {
     if out.len() > SHORT * 4 {
         return;
     }
-    if let Some(properties) = schema["properties"].as_object().filter(|_| depth < DEPTH) {
+    let types = types(reading, place);
+    let is = |name: &str| depth < DEPTH && types.contains(&name);
+    let names = Some(reading.names(place)).filter(|names| is("object") && !names.is_empty());
+    let items = Some(reading.at(place, Step::LAST)).filter(|_| is("array"));
+    if let Some(names) = names {
+        let required = reading.required(place);
         out.push('{');
-        for (nth, (name, property)) in properties.iter().enumerate() {
+        for (nth, name) in names.into_iter().enumerate() {
             let comma = if nth > 0 { ", " } else { "" };
-            let optional = if required(schema).any(|r| r == name) {
-                ""
-            } else {
-                "?"
-            };
+            let optional = if required.contains(&name) { "" } else { "?" };
             out.push_str(&format!("{comma}{name}{optional}: "));
-            shortened(root, &resolve(root, property), depth + 1, out);
+            let member = reading.at(place, Step::Member(name));
+            shortened(reading, &member, depth + 1, out);
         }
         out.push('}');
-    } else if schema["items"].is_object() && depth < DEPTH {
+    } else if let Some(items) = items.filter(|items| !matches!(items, Said::Nothing)) {
         out.push('[');
-        shortened(root, &resolve(root, &schema["items"]), depth + 1, out);
+        shortened(reading, &items, depth + 1, out);
         out.push(']');
-    } else if is_choice(schema) {
-        out.push_str(&kinds(schema).join("|"));
     } else {
-        out.push_str(&types(schema).join("|"));
+        out.push_str(&kinds(reading, place).join("|"));
     }
 }
 
@@ -167,7 +168,8 @@ fn example_of(root: &Value, schema: &Value, name: &str, depth: usize) -> Value {
             return example_of(root, &resolve(root, part), name, depth + 1);
         }
     }
-    match types(schema).first().copied().unwrap_or("string") {
+    let types = types(&Reading::of(root), &Said::Schema(schema));
+    match types.first().copied().unwrap_or("string") {
         "object" => {
             let mut members = Map::new();
             for name in required(schema).filter(|_| depth < DEPTH) {
@@ -265,11 +267,6 @@ fn flat(members: &Map<String, Value>, before: &str, out: &mut Vec<String>) -> Op
     Some(())
 }
 
-pub(crate) fn is_choice(schema: &Value) -> bool {
-    let parts = schema["oneOf"].as_array().into_iter().flatten();
-    schema["enum"].is_array() || parts.into_iter().any(|part| part.get("const").is_some())
-}
-
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
     let names = schema["required"].as_array().into_iter().flatten();
     names.filter_map(Value::as_str)
@@ -277,13 +274,6 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
 
 fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
-}
-
-pub(crate) fn short_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

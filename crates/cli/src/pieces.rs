@@ -24,6 +24,22 @@ impl Piece {
         let written = |(name, piece): (String, Self)| Some((name, Raw::encode(&piece).ok()?));
         members.into_iter().map(written).collect()
     }
+
+    /// The member of that name, so far.
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Members(members) => members.get(name),
+            _ => None,
+        }
+    }
+
+    /// How many elements it has so far.
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::Elements(elements) => elements.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Serialize for Piece {

@@ -10,10 +10,9 @@ use polyport::model::{Prompt, Tool};
 use polyport::serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::arguments::{kinds, types};
 use crate::cache::Kept;
-use crate::form::is_choice;
-use crate::references::resolve;
+use crate::kinds::{short_value, types, values};
+use crate::places::Reading;
 use crate::typed::Typed;
 
 /// Servers that are kept; those that were seen longest ago make room.
@@ -142,19 +141,18 @@ impl Callable {
 impl From<&Tool> for Callable {
     fn from(tool: &Tool) -> Self {
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-        let whole = resolve(&schema, &schema);
-        let properties = whole["properties"].as_object().into_iter().flatten();
-        let arguments = properties.map(|(name, property)| {
-            let property = resolve(&schema, property);
-            let values = if is_choice(&property) {
-                kinds(&property)
-            } else if types(&property) == ["boolean"] {
-                ["true", "false"].map(str::to_owned).to_vec()
-            } else {
-                Vec::new()
-            };
+        let reading = Reading::of(&schema);
+        let names = reading.names(&reading.whole()).into_iter();
+        let arguments = names.filter(|name| is_plain(name)).take(NAMES).map(|name| {
+            let place = reading.member(name);
+            let mut values: Vec<String> =
+                values(&reading, &place).iter().map(short_value).collect();
+            if values.is_empty() && types(&reading, &place).contains(&"boolean") {
+                values = ["true", "false"].map(str::to_owned).to_vec();
+            }
+            let property = reading.told(&place);
             Argument {
-                name: name.clone(),
+                name: name.to_owned(),
                 about: said(property["description"].as_str()),
                 values: values.into_iter().filter(|v| is_plain(v)).collect(),
             }
@@ -162,10 +160,7 @@ impl From<&Tool> for Callable {
         Self {
             name: tool.name.clone(),
             about: said(tool.description.as_deref()),
-            arguments: arguments
-                .filter(|a| is_plain(&a.name))
-                .take(NAMES)
-                .collect(),
+            arguments: arguments.collect(),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::limit;
 use crate::logs;
+use crate::otherwise::otherwise;
 use crate::printing::Printing;
 use crate::progress::{self, Meter};
 use crate::runtime::unless_after;
@@ -166,7 +167,7 @@ impl Asked {
         let mut arguments = self.arguments(&schema)?;
         if !self.unchecked {
             arguments = answers::complete(arguments, &schema).await;
-            check(&arguments, &schema, tool)?;
+            check(&arguments, &schema, tool, &self.words)?;
         }
         let arguments = Raw::encode(&arguments).map_err(Failure::unexpected)?;
         let params = CallToolParams::new(&tool.name, Some(arguments));
@@ -310,7 +311,7 @@ fn held(
 }
 
 /// Holds the arguments to the whole schema, before anything is sent.
-fn check(arguments: &Object, schema: &Value, tool: &Tool) -> Result<(), Failure> {
+fn check(arguments: &Object, schema: &Value, tool: &Tool, words: &[String]) -> Result<(), Failure> {
     let missing = arguments::missing(arguments, schema);
     if !missing.is_empty() {
         return Err(
@@ -328,9 +329,20 @@ fn check(arguments: &Object, schema: &Value, tool: &Tool) -> Result<(), Failure>
         ui::note("note: the schema of this tool cannot be read; the server judges the arguments\n");
         return Ok(());
     };
-    let text = serde_json::to_string(arguments).map_err(Failure::unexpected)?;
-    validator.check(&text).map_err(|invalid| {
-        Failure::usage(format!("{}: {invalid}", ui::one_line(&tool.name)))
-            .hint("--unchecked sends them all the same")
+    let checked = |all: &Object| {
+        let text = serde_json::to_string(all).map_err(Failure::unexpected)?;
+        validator
+            .check(&text)
+            .map_err(|invalid| Failure::usage(format!("{}: {invalid}", ui::one_line(&tool.name))))
+    };
+    checked(arguments).map_err(|failure| {
+        let anyway = "--unchecked sends them all the same";
+        match otherwise(words, schema, |all| checked(all).is_ok()) {
+            Some(words) => {
+                let words: Vec<String> = words.iter().map(|word| ui::word(word)).collect();
+                failure.hint(format!("{} would fit; {anyway}", words.join(" ")))
+            }
+            None => failure.hint(anyway),
+        }
     })
 }

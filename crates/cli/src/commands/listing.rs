@@ -4,7 +4,7 @@ use polyport::Opened;
 use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::Value;
 
-use crate::references::resolve;
+use crate::places::Reading;
 use crate::table::wrap;
 use crate::{form, ui};
 
@@ -110,13 +110,12 @@ fn part(lines: &mut Vec<String>, what: &str, listed: Vec<Line>, form: Form) {
 
 fn tool_line(tool: &Tool, form: Form) -> Line {
     let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-    let whole = resolve(&schema, &schema);
-    let required = whole["required"].as_array().into_iter().flatten();
-    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
-    let properties = whole["properties"].as_object().into_iter().flatten();
+    let reading = Reading::of(&schema);
+    let required = reading.required(&reading.whole());
+    let properties = reading.names(&reading.whole()).into_iter();
     let names: Vec<String> = properties
-        .map(|(name, _)| match required.contains(&name.as_str()) {
-            true => name.clone(),
+        .map(|name| match required.contains(&name) {
+            true => name.to_owned(),
             false => format!("{name}?"),
         })
         .collect();
