@@ -1,12 +1,14 @@
 //! Where a result goes and in what form: standard output or a file; for people, as the document of the protocol, or what a filter makes
 //! of that. A reader that is gone ends the program quietly.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use polyport::Raw;
+use polyport_backends::files::mime;
 
 use crate::failure::Failure;
 use crate::render::Part;
@@ -28,7 +30,7 @@ pub(crate) struct Document {
 pub(crate) struct Printing {
     #[command(flatten)]
     document: Document,
-    /// Write the result to this file: text, or the bytes of a picture
+    /// Write the result to this file, in place of what is there: text, or a picture; more of them beside it, as FILE-2
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -111,6 +113,7 @@ impl Printing {
     /// They cannot be written.
     pub(crate) fn parts(&self, parts: &[Part]) -> Result<(), Failure> {
         let mut text = String::new();
+        let mut first = None;
         let mut blobs = 0;
         for part in parts {
             match (part, self.file()) {
@@ -127,13 +130,21 @@ impl Printing {
                 )),
                 (Part::Bytes { kind, bytes }, Some(file)) => {
                     blobs += 1;
-                    let file = numbered(file, blobs);
+                    let is_alike = essence(first.get_or_insert(kind)) == essence(kind);
+                    let extension = (!is_alike).then(|| mime::extension(kind).unwrap_or("bin"));
+                    let file = beside(file, blobs, extension);
+                    let was_there = file.exists();
                     Out::create(&file)?.write(bytes)?;
                     ui::note(&format!(
-                        "note: {}, {}, is in {}\n",
+                        "note: {}, {}, is in {}{}\n",
                         ui::one_line(kind),
                         ui::count(bytes.len(), "byte"),
-                        ui::path(&file)
+                        ui::path(&file),
+                        if was_there {
+                            ", in place of what was there"
+                        } else {
+                            ""
+                        }
                     ));
                 }
             }
@@ -225,14 +236,20 @@ pub(crate) fn unwritten(error: &io::Error, name: &str) -> Failure {
     }
 }
 
-/// `a.png`, `a-2.png`, `a-3.png`.
-fn numbered(file: &Path, n: usize) -> PathBuf {
+/// A media type without its parameters.
+fn essence(kind: &str) -> String {
+    let essence = kind.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+/// `a.png`, `a-2.png`, and `a-3.wav` for what is of another kind than the first.
+fn beside(file: &Path, n: usize, extension: Option<&str>) -> PathBuf {
     if n == 1 {
         return file.to_owned();
     }
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{n}"));
-    if let Some(extension) = file.extension() {
+    if let Some(extension) = extension.map(OsStr::new).or(file.extension()) {
         name.push(".");
         name.push(extension);
     }
@@ -245,13 +262,15 @@ mod tests {
 
     #[test]
     fn files_beside_the_first() {
-        for (file, n, want) in [
-            ("a/b.png", 1, "a/b.png"),
-            ("a/b.png", 2, "a/b-2.png"),
-            ("b", 3, "b-3"),
-            ("b.tar.gz", 2, "b.tar-2.gz"),
+        for (file, n, extension, want) in [
+            ("a/b.png", 1, None, "a/b.png"),
+            ("a/b.png", 2, None, "a/b-2.png"),
+            ("b", 3, None, "b-3"),
+            ("b.tar.gz", 2, None, "b.tar-2.gz"),
+            ("a/b.png", 2, Some("wav"), "a/b-2.wav"),
+            ("b", 2, Some("wav"), "b-2.wav"),
         ] {
-            assert_eq!(numbered(Path::new(file), n), Path::new(want));
+            assert_eq!(beside(Path::new(file), n, extension), Path::new(want));
         }
     }
 }

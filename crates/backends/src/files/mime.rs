@@ -118,6 +118,9 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("zst", "application/zstd"),
 ];
 
+/// Of several extensions of one type, those that people use.
+const USUAL: &[&str] = &["html", "jpg", "md", "ogg", "sh", "txt", "yaml"];
+
 /// Well-known files of text without an extension, in small letters.
 const TEXT_NAMES: &[&str] = &[
     ".editorconfig",
@@ -134,6 +137,23 @@ const TEXT_NAMES: &[&str] = &[
     "notice",
     "readme",
 ];
+
+/// The extension of files of this media type, whatever its capitals and parameters; nothing for unknown types.
+pub fn extension(media_type: &str) -> Option<&'static str> {
+    let essence = media_type.split(';').next().unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    let (kind, name) = essence.split_once('/')?;
+    let of = |essence: &str| {
+        let all = BY_EXTENSION.iter().filter(|(_, known)| *known == essence);
+        let usual = all.clone().find(|(name, _)| USUAL.contains(name));
+        usual.or_else(|| all.clone().next()).map(|(name, _)| *name)
+    };
+    // `image/jpg`, `audio/mp3`.
+    let said = |(known, of): &&(&str, &str)| *known == name && of.split('/').next() == Some(kind);
+    of(&essence)
+        .or_else(|| of(&format!("{kind}/{}", name.strip_prefix("x-")?)))
+        .or_else(|| BY_EXTENSION.iter().find(said).map(|(name, _)| *name))
+}
 
 /// The media type that the name suggests, whatever its capitals; nothing for unknown names.
 pub fn guess(path: &Path) -> Option<&'static str> {
@@ -274,6 +294,39 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(guess(Path::new(name)), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn types_have_extensions() {
+        for (media_type, want) in [
+            ("image/png", Some("png")),
+            ("IMAGE/JPEG; q=1", Some("jpg")),
+            ("image/jpg", Some("jpg")),
+            ("audio/wav", Some("wav")),
+            ("audio/x-wav", Some("wav")),
+            ("audio/mp3", Some("mp3")),
+            ("audio/mpeg", Some("mp3")),
+            ("audio/ogg", Some("ogg")),
+            ("text/plain;charset=utf-8", Some("txt")),
+            ("application/pdf", Some("pdf")),
+            ("audio/png", None),
+            ("x/../../etc", None),
+            ("bytes", None),
+            ("", None),
+        ] {
+            assert_eq!(extension(media_type), want, "{media_type}");
+        }
+        for (name, media_type) in BY_EXTENSION {
+            let named =
+                extension(media_type).and_then(|name| guess(Path::new(&format!("a.{name}"))));
+            assert_eq!(named, Some(*media_type), "{name}");
+        }
+        for name in USUAL {
+            assert!(
+                BY_EXTENSION.iter().any(|(known, _)| known == name),
+                "{name}"
+            );
         }
     }
 

@@ -15,11 +15,12 @@ use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
 use crate::{frames, logs, printing, render, ui};
 
-/// Before a server that has gone is looked for again; twice as long after each try.
+/// Before a server that has gone is looked for again; twice as long after each try, up to the longest.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Tries in a row.
+const LONGEST: Duration = Duration::from_secs(16);
+/// Tries in a row that nothing answers.
 const TRIES: u32 = 5;
-/// After a connection that lived this long the count begins anew.
+/// After a connection that lived this long the pauses begin anew.
 const GOOD: Duration = Duration::from_secs(10);
 /// How long a server at an address may say nothing before it is asked whether it is there.
 const QUIET: Duration = Duration::from_secs(10);
@@ -29,9 +30,10 @@ const QUIET: Duration = Duration::from_secs(10);
 #[command(
     override_usage = "polyport watch [OPTIONS] SERVER [URI]...\n       polyport watch [OPTIONS] -- COMMAND... -- [URI]...",
     after_help = "\
-Printed are changes of the lists of tools, prompts and resources, as far as the server tells them, updates
-of the resources that are named, and with --level log messages. A server at an address that goes away is
-looked for again, five times. Exit codes: 130 on Ctrl-C, 0 after --for or --count, 4 when it is gone.
+Printed are changes of the lists of tools, prompts and resources, as far as the server tells them,
+updates of the resources that are named, and with --level log messages. A server at an address that
+goes away is looked for again, until five tries in a row find nobody. Exit codes: 130 on Ctrl-C,
+0 after --for or --count, 4 when it is gone.
 
 Examples:
   polyport watch ./notes
@@ -126,22 +128,38 @@ struct Watching<F> {
     begun: Instant,
 }
 
-/// Tries in a row.
+/// Tries to reach a server again.
 #[derive(Default)]
-struct Again(u32);
+struct Again {
+    /// Those in a row that nothing answered.
+    unanswered: u32,
+    /// The pause before the last one; nothing: there was none.
+    pause: Duration,
+}
 
 impl Again {
-    /// What is waited before the next one, after a connection that lived so long; nothing: there were enough.
-    fn after(&mut self, lived: Duration) -> Option<Duration> {
-        if lived >= GOOD {
-            self.0 = 0;
+    /// What is waited before the next one, after a server that answered and then stayed so long, or did not answer at all; nothing: there
+    /// were enough. One that answers and falls over at once is looked for without end, but ever less often.
+    fn after(&mut self, answered: Option<Duration>) -> Option<Duration> {
+        match answered {
+            Some(lived) => {
+                self.unanswered = 0;
+                if lived >= GOOD {
+                    self.pause = Duration::ZERO;
+                }
+            }
+            None => self.unanswered += 1,
         }
-        if self.0 == TRIES {
+        if self.unanswered == TRIES {
             return None;
         }
-        let pause = PAUSE * 2_u32.pow(self.0);
-        self.0 += 1;
-        Some(pause)
+        self.pause = (self.pause * 2).clamp(PAUSE, LONGEST);
+        Some(self.pause)
+    }
+
+    /// Is the next one the first?
+    fn is_first(&self) -> bool {
+        self.pause.is_zero()
     }
 }
 
@@ -163,25 +181,25 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
                 Some(connect) => connect,
                 None => self.way.connect()?,
             };
-            let opened = Instant::now();
             let Some(connected) = until(end, async { Ok(connect.connect().await) }).await? else {
                 return Ok(());
             };
-            let gone = match connected {
+            let (gone, lived) = match connected {
                 Ok(client) => {
-                    let ended = until(end, self.over(&client, again.0 > 0)).await;
+                    let answered = Instant::now();
+                    let ended = until(end, self.over(&client, !again.is_first())).await;
                     unless_interrupted(client.close()).await?;
                     match ended? {
                         None | Some(Ended::Enough) => return Ok(()),
-                        Some(Ended::Gone(failure)) => failure,
+                        Some(Ended::Gone(failure)) => (failure, Some(answered.elapsed())),
                     }
                 }
-                Err(error) if again.0 > 0 && may_pass(&error) => {
-                    server::failure(&error, &self.shown)
+                Err(error) if !again.is_first() && may_pass(&error) => {
+                    (server::failure(&error, &self.shown), None)
                 }
                 Err(error) => return Err(server::failure(&error, &self.shown)),
             };
-            let pause = again.after(opened.elapsed());
+            let pause = again.after(lived);
             let Some(pause) = pause.filter(|_| self.way.may_return()) else {
                 return Err(gone);
             };
@@ -315,7 +333,6 @@ async fn until<T>(
     }
 }
 
-/// May it be otherwise a little later?
 /// Waits for the next change; where nothing is heard, the server is asked whether it is there at all. The stream of a legacy session
 /// over HTTP is opened again without a word of it, as often as it breaks.
 async fn heard_or_gone<T>(
@@ -337,6 +354,7 @@ async fn heard_or_gone<T>(
     }
 }
 
+/// May it be otherwise a little later?
 fn may_pass(error: &ClientError) -> bool {
     matches!(
         error,
@@ -365,17 +383,29 @@ mod tests {
 
     // req: S-CHANGES
     #[test]
-    fn tries_have_an_end() {
-        let mut again = Again::default();
-        let short = Duration::from_millis(1);
-        let pauses = |again: &mut Again| -> Vec<u64> {
-            let pauses = std::iter::from_fn(|| again.after(short));
-            pauses.map(|pause| pause.as_secs()).collect()
-        };
-        assert_eq!(pauses(&mut again), [1, 2, 4, 8, 16]);
-        assert_eq!(again.after(short), None);
-        // One that lived was a good one.
-        assert_eq!(again.after(GOOD), Some(PAUSE));
-        assert_eq!(pauses(&mut again), [2, 4, 8, 16]);
+    fn tries_have_an_end_and_pauses_a_bound() {
+        let short = Some(Duration::from_millis(1));
+        let good = Some(GOOD);
+        let none = None;
+        for (tries, want) in [
+            // It is gone, and stays so.
+            (
+                &[short, none, none, none, none, none][..],
+                &[1, 2, 4, 8, 16][..],
+            ),
+            // Any answer begins the count anew, and one that stays the pauses.
+            (
+                &[short, none, none, none, none, short, none, none],
+                &[1, 2, 4, 8, 16, 16, 16, 16],
+            ),
+            (&[short, none, good, none, short], &[1, 2, 1, 2, 4]),
+            (&[short; 9], &[1, 2, 4, 8, 16, 16, 16, 16, 16]),
+            (&[good, good, none], &[1, 1, 2]),
+        ] {
+            let mut again = Again::default();
+            let pauses = tries.iter().map_while(|answered| again.after(*answered));
+            let pauses: Vec<u64> = pauses.map(|pause| pause.as_secs()).collect();
+            assert_eq!(pauses, want, "{tries:?}");
+        }
     }
 }

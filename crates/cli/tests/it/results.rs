@@ -113,6 +113,62 @@ fn results_go_to_files() {
     assert!(err.starts_with("error: cannot write none/x: "), "{err}");
 }
 
+/// Several at once: each ends as its own kind does, and what was there is overwritten alike, and said to be.
+// req: S-SHELL
+#[test]
+fn pictures_and_sounds_stand_beside_each_other() {
+    let blob = |of: &str, kind: &str| json!({"type": of, "data": "AAAA", "mimeType": kind});
+    let answer = json!({"content": [
+        blob("image", "image/png"), blob("image", "image/png; q=1"), blob("audio", "audio/x-wav"), blob("image", "image/jpeg"),
+        {"type": "resource", "resource": {"uri": "x://y", "blob": "AAAA"}}, blob("image", "IMAGE/PNG"), blob("image", "image/../png"),
+    ]});
+    let place = Place::new();
+    for there in ["im.png", "im-2.png", "im-3.wav"] {
+        place.write(there, "something much longer than what is written");
+    }
+    let variable = format!("ANSWER={answer}");
+    let words = [
+        "call",
+        "-o",
+        "im.png",
+        "--unchecked",
+        "--era",
+        "legacy",
+        "-e",
+        &variable,
+        "--",
+        "sh",
+        "-c",
+        TYPED,
+        "--",
+        "t",
+    ];
+    let (code, out, err) = run(&place, &words);
+    assert_eq!((code, &*out), (0, ""), "{err}");
+    let files = [
+        "im.png, in place of what was there",
+        "im-2.png, in place of what was there",
+        "im-3.wav, in place of what was there",
+        "im-4.jpg",
+        "im-5.bin",
+        "im-6.png",
+        "im-7.bin",
+    ];
+    let said: Vec<&str> = err
+        .lines()
+        .filter_map(|line| Some(line.split_once(" is in ")?.1))
+        .collect();
+    assert_eq!(said, files);
+    for file in files {
+        let name = file.split(',').next().unwrap();
+        assert_eq!(
+            std::fs::read(place.path(name)).unwrap(),
+            [0, 0, 0],
+            "{name}"
+        );
+    }
+}
+
 /// A filter that never ends does, when nobody reads.
 // req: S-JQ
 #[test]
