@@ -97,7 +97,16 @@ impl Failure {
         if ui::is_document() {
             return;
         }
-        let mut text = format!("error: {}\n", self.message);
+        self.say("error");
+    }
+
+    /// Says it for people, where what there was to do is done all the same but for this.
+    pub(crate) fn warn(&self) {
+        self.say("warning");
+    }
+
+    fn say(&self, kind: &str) {
+        let mut text = format!("{kind}: {}\n", self.message);
         if let Some(hint) = &self.hint {
             text.push_str(&format!("  hint: {hint}\n"));
         }

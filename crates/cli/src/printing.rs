@@ -249,7 +249,7 @@ fn beside(file: &Path, n: usize, extension: Option<&str>) -> PathBuf {
     }
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{n}"));
-    if let Some(extension) = extension.map(OsStr::new).or(file.extension()) {
+    if let Some(extension) = extension.map(OsStr::new).or_else(|| file.extension()) {
         name.push(".");
         name.push(extension);
     }

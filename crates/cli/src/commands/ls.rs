@@ -3,17 +3,18 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use polyport::Raw;
 use polyport::client::List;
-use polyport::model::{Resource, ResourceTemplate};
-use polyport::{Client, ClientError, Raw};
+use polyport::model::{Prompt, Resource, ResourceTemplate, Tool};
 
 use super::listing::{self, All};
+use super::lists::Asking;
 use crate::answers::Answers;
 use crate::failure::Failure;
 use crate::pager::Paging;
 use crate::printing::Document;
 use crate::seen::{self, Callable};
-use crate::server::{self, Words};
+use crate::server::Words;
 use crate::typed::Typed;
 use crate::verb;
 
@@ -22,6 +23,9 @@ use crate::verb;
 #[command(
     override_usage = "polyport ls [OPTIONS] SERVER\n       polyport ls [OPTIONS] -- COMMAND...",
     after_help = "\
+A list that fails is named on standard error and left out, also with --json; the others are printed,
+and the exit code is that of the failure. Where none is answered, that is all.
+
 Examples:
   polyport ls demo
   polyport ls ./notes --json
@@ -58,23 +62,24 @@ impl Ls {
         // Servers hide from a client what it says that it cannot answer.
         let named = named.answered_by(&Answers::default());
         verb::with(named, async |client| {
-            let failed = |error| server::failure(&error, &shown);
+            let mut asking = Asking::of(client, &shown);
             if is_document {
-                let all = listed(client).await.map_err(failed)?;
+                let all = listed(&mut asking).await;
+                asking.has_any()?;
                 self.document.print(&all).await?;
             } else {
-                let all = all(client).await.map_err(failed)?;
-                keep(&typed, &all);
+                let all = all(&mut asking, &typed).await;
+                asking.has_any()?;
                 let text = listing::text(&all, client.opened(), listing::Form { long, tokens });
                 self.paging.print(&text)?;
             }
-            Ok(ExitCode::SUCCESS)
+            asking.verdict(is_document)
         })
     }
 }
 
-/// Everything as it came, in one object.
-async fn listed(client: &Client) -> Result<Raw, ClientError> {
+/// Everything as it came, in one object, without the lists that failed.
+async fn listed(asking: &mut Asking<'_>) -> Raw {
     let mut members = Vec::new();
     for (name, list) in [
         ("tools", List::Tools),
@@ -82,50 +87,47 @@ async fn listed(client: &Client) -> Result<Raw, ClientError> {
         ("resourceTemplates", List::Templates),
         ("prompts", List::Prompts),
     ] {
-        let entries = offered(client.entries(list).await)?;
-        let entries: Vec<&str> = entries.iter().map(Raw::as_str).collect();
-        members.push(format!("\"{name}\":[{}]", entries.join(",")));
+        let entries = asking.client.entries(list);
+        if let Some(entries) = asking.list(list, entries).await {
+            let entries: Vec<&str> = entries.iter().map(Raw::as_str).collect();
+            members.push(format!("\"{name}\":[{}]", entries.join(",")));
+        }
     }
-    Ok(Raw::trusted(format!("{{{}}}", members.join(","))))
+    Raw::trusted(format!("{{{}}}", members.join(",")))
 }
 
-async fn all(client: &Client) -> Result<All, ClientError> {
-    Ok(All {
-        tools: offered(client.tools().await)?,
-        resources: offered(client.resources().await)?,
-        templates: offered(client.resource_templates().await)?,
-        prompts: offered(client.prompts().await)?,
-    })
-}
-
-/// Remembers it for the completion of command lines.
-fn keep(typed: &Typed, all: &All) {
+/// The same for people. What was listed is remembered for the completion of command lines.
+async fn all(asking: &mut Asking<'_>, typed: &Typed) -> All {
+    let client = asking.client;
+    let tools = asking.list(List::Tools, client.tools()).await;
+    let resources = asking.list(List::Resources, client.resources()).await;
+    let templates = asking
+        .list(List::Templates, client.resource_templates())
+        .await;
+    let prompts = asking.list(List::Prompts, client.prompts()).await;
+    let tool = |tool: &Tool| Callable::from(tool);
+    let prompt = |prompt: &Prompt| Callable::from(prompt);
     let resource = |r: &Resource| Callable::of_uri(&r.uri, r.title.as_deref().or(Some(&r.name)));
     let template =
         |t: &ResourceTemplate| Callable::of_uri(&t.uri_template, t.description.as_deref());
-    for (list, entries) in [
-        (List::Tools, all.tools.iter().map(Callable::from).collect()),
-        (
-            List::Prompts,
-            all.prompts.iter().map(Callable::from).collect(),
-        ),
-        (
-            List::Resources,
-            all.resources.iter().map(resource).collect(),
-        ),
-        (
-            List::Templates,
-            all.templates.iter().map(template).collect(),
-        ),
+    for (list, listed) in [
+        (List::Tools, tools.as_deref().map(named(tool))),
+        (List::Prompts, prompts.as_deref().map(named(prompt))),
+        (List::Resources, resources.as_deref().map(named(resource))),
+        (List::Templates, templates.as_deref().map(named(template))),
     ] {
-        seen::keep(typed, list, entries);
+        if let Some(listed) = listed {
+            seen::keep(typed, list, listed);
+        }
+    }
+    All {
+        tools: tools.unwrap_or_default(),
+        resources: resources.unwrap_or_default(),
+        templates: templates.unwrap_or_default(),
+        prompts: prompts.unwrap_or_default(),
     }
 }
 
-/// What is not offered is an empty list here.
-fn offered<T>(listed: Result<Vec<T>, ClientError>) -> Result<Vec<T>, ClientError> {
-    match listed {
-        Err(ClientError::NotOffered(_)) => Ok(Vec::new()),
-        other => other,
-    }
+fn named<T>(one: impl Fn(&T) -> Callable) -> impl FnOnce(&[T]) -> Vec<Callable> {
+    move |entries| entries.iter().map(one).collect()
 }

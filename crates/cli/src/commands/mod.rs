@@ -9,6 +9,7 @@ pub(crate) mod edit;
 pub(crate) mod help;
 pub(crate) mod install;
 mod listing;
+mod lists;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod ping;

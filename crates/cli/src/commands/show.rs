@@ -8,9 +8,10 @@ use polyport::model::{
     CompleteParams, CompletionContext, Object, Prompt, Reference, Resource, ResourceTemplate, Tool,
 };
 use polyport::schema::Validator;
-use polyport::{Client, ClientError, Raw};
+use polyport::{Client, Raw};
 use serde_json::{Map, Value};
 
+use super::lists::Asking;
 use super::prompt;
 use crate::answers::Answers;
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ use crate::nearest::nearest;
 use crate::pager::Paging;
 use crate::printing::Document;
 use crate::seen::{self, Callable};
-use crate::server::{self, Words};
+use crate::server::Words;
 use crate::table::wrap;
 use crate::typed::Typed;
 use crate::{ui, verb};
@@ -96,10 +97,10 @@ async fn find(
     typed: &Typed,
 ) -> Result<(Raw, Found), Failure> {
     let mut names = Vec::new();
+    let mut asking = Asking::of(client, server);
     for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
-        let entries = match client.entries(list).await {
-            Err(ClientError::NotOffered(_)) => continue,
-            other => other.map_err(|error| server::failure(&error, server))?,
+        let Some(entries) = asking.list(list, client.entries(list)).await else {
+            continue;
         };
         let mut wanted = None;
         let mut kept = Vec::new();
@@ -115,9 +116,12 @@ async fn find(
         }
         seen::keep(typed, list, kept);
         if let Some(wanted) = wanted {
+            asking.warn();
             return Ok(wanted);
         }
     }
+    // It may stand in a list that failed.
+    asking.fails()?;
     let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
     Err(match nearest(name, &names) {
         Some(near) => failure.hint(format!("did you mean {}?", ui::one_line(near))),

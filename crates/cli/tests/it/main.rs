@@ -27,6 +27,7 @@ mod known;
 mod listening;
 mod log;
 mod memory;
+mod partial;
 mod reading;
 mod readme;
 mod reloading;
