@@ -1,5 +1,6 @@
 //! Servers that a configuration names: found, their variables filled in, and made into what is started or reached.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use polyport_config::{
     Entry, Expanded, Fault, Found, Give, Host, MASK, Means, Os, Own, Places, Start, Way, env_file,
-    find, mask, names, nearest, of_host,
+    find, host, mask, names, names_of_host, nearest, of_host,
 };
 
 use serde_json::{Value, json};
@@ -246,6 +247,30 @@ fn of(own: &Own, file: &Path, name: &str) -> Result<Found, Failure> {
 /// There is none, or something is wrong with it.
 pub(crate) fn in_host(host: &'static Host, name: &str) -> Result<Found, Failure> {
     of_host(host, name, &places()?).map_err(|fault| wrong(&fault))
+}
+
+/// What is wrong with a host or a file with a colon and no name behind it; nothing, if it is neither.
+pub(crate) fn unnamed(word: &OsStr) -> Option<Failure> {
+    let before = word.to_str()?.strip_suffix(':')?;
+    let places = places().ok()?;
+    let names = if let Some(host) = host(before) {
+        names_of_host(host, &places)
+    } else if Path::new(before).is_file() {
+        names(&places, Some(Path::new(before)))
+    } else {
+        return None;
+    };
+    let shown = ui::path(Path::new(before));
+    let named: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|name| ui::word(&format!("{before}:{name}")))
+        .collect();
+    let failure = Failure::usage(format!("{shown}: names no server"));
+    Some(match &named[..] {
+        [] => failure.hint("it has none; polyport servers --discover lists those of all hosts"),
+        named => failure.hint(format!("it has {}", named.join(", "))),
+    })
 }
 
 /// A fault of a file is one of the command line that names it.

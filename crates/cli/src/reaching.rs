@@ -115,6 +115,7 @@ impl Reaching {
             Word::Kind { kind, word } if !Path::new(&word).is_dir() => {
                 let hosts = HOSTS.iter().map(|host| host.id);
                 let hint = match (nearest(&kind, hosts), word.split_once(':')) {
+                    (Some(host), Some((_, ""))) => format!("did you mean {host}:NAME?"),
                     (Some(host), Some((_, name))) => format!("did you mean {host}:{name}?"),
                     _ => format!(
                         "name demo, a folder, a URL, FILE.json:NAME, or a command: polyport {verb} -- npx -y some-server"
@@ -332,7 +333,14 @@ pub(crate) fn misplaced(option: &str, beside: &str, place: &str) -> Failure {
 /// # Errors
 /// It cannot be meant.
 pub(crate) fn read(word: &OsStr) -> Result<Word, Failure> {
-    Word::read(word).map_err(|misfit| Failure::usage(misfit.why).hint(misfit.hint))
+    let read = Word::read(word).map_err(|misfit| Failure::usage(misfit.why).hint(misfit.hint))?;
+    if matches!(read, Word::Folder(_) | Word::Kind { .. })
+        && !Path::new(word).exists()
+        && let Some(failure) = configured::unnamed(word)
+    {
+        return Err(failure);
+    }
+    Ok(read)
 }
 
 /// The word for a server of somebody else that means the same wherever it is read.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use polyport_config::{MASK, mask};
+use polyport_config::{MASK, is_secret_name, mask};
 
 /// A shorter secret would be found in every other word.
 const SHORTEST: usize = 4;
@@ -11,6 +11,8 @@ const SHORTEST: usize = 4;
 const UNGUESSABLE: usize = 20;
 
 static GIVEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Names of headers that say who asks.
+static HEADERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// A variable that a server gets. Is it a secret, so is it from now on.
 pub(crate) fn variable(name: &str, value: &str) {
@@ -26,6 +28,10 @@ pub(crate) fn variable(name: &str, value: &str) {
 
 /// A header that a server gets.
 pub(crate) fn header(name: &str, value: &str) {
+    if is_credential(name) {
+        let mut headers = HEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.push(name.to_owned());
+    }
     if mask::header(name, value) != value {
         keep(value);
         // Of `Bearer x` what matters.
@@ -33,6 +39,17 @@ pub(crate) fn header(name: &str, value: &str) {
             keep(token);
         }
     }
+}
+
+/// Does a header of this name say who asks?
+pub(crate) fn is_credential(name: &str) -> bool {
+    is_secret_name(name)
+}
+
+/// The names of the headers that say who asks.
+pub(crate) fn headers() -> Vec<String> {
+    let headers = HEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+    headers.clone()
 }
 
 /// A value that comes from where secrets come from.

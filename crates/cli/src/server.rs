@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::reaching::Reaching;
 use crate::typed::Typed;
-use crate::{sampling, values};
+use crate::{sampling, secrets, values};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -352,9 +352,7 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             .hint("does it run, and is this its address? polyport servers lists what is configured"),
         ClientError::Broken(_) => said.code(4),
         ClientError::Status(status) => match status.code {
-            401 | 403 | 407 => said
-                .code(3)
-                .hint("it wants to know who asks: --header 'Authorization: Bearer …'"),
+            401 | 403 | 407 => said.code(3).hint(who_asks(status.code, &secrets::headers())),
             404 | 405 => said
                 .code(6)
                 .hint("is this the path of its endpoint? most have /mcp"),
@@ -373,6 +371,22 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             .hint("an answer has the id of its request; --frames shows both"),
         ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
         _ => said.code(6),
+    }
+}
+
+/// What to do about a server that does not let whoever asks, who has said so with these headers.
+fn who_asks(code: u16, given: &[String]) -> String {
+    let given = given.join(" and ");
+    match code {
+        _ if given.is_empty() => {
+            "it wants to know who asks: --header 'Authorization: Bearer …'".to_owned()
+        }
+        403 => {
+            format!("it refuses what was asked with the {given} that was given: may that do this?")
+        }
+        _ => {
+            format!("it refuses the {given} that was given: is it expired, or for another server?")
+        }
     }
 }
 

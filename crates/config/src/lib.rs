@@ -37,7 +37,9 @@ pub use fault::{Fault, nearest};
 pub use file::{Servers, parse, text};
 pub use hosts::{Base, HOSTS, Host, HostFile, Shape, Url, host};
 pub use install::{Place, Plan, written};
-pub use lookup::{Found, Means, Own, discovered, env_file, find, names, of_host, of_project};
+pub use lookup::{
+    Found, Means, Own, discovered, env_file, find, names, names_of_host, of_host, of_project,
+};
 pub use node::{Format, Node, Unreadable, Value};
 pub use places::{Os, Places};
 pub use secret::{MASK, is_secret_name};

@@ -224,6 +224,22 @@ pub fn of_host(host: &'static Host, name: &str, places: &Places) -> Result<Found
     ))
 }
 
+/// The names of the servers that a host has. What cannot be read is left out.
+pub fn names_of_host(host: &'static Host, places: &Places) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (about, file) in host.files(places) {
+        let Ok(servers) = Servers::of_host(about, &file, places) else {
+            continue;
+        };
+        for name in servers.names() {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
 /// Every file of every host that is there.
 pub fn discovered(places: &Places) -> Vec<(&'static Host, &'static HostFile, PathBuf)> {
     HOSTS

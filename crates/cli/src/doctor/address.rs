@@ -17,6 +17,7 @@ use super::{conversation, failed, open};
 use crate::failure::Failure;
 use crate::reach::{Manner, Reached};
 use crate::remote::Remote;
+use crate::secrets;
 
 /// What is looked at before the conversation.
 pub(super) const STEPS: [Step; 5] = [
@@ -283,10 +284,9 @@ fn challenged(status: &Status, remote: &Remote) -> Check {
     } else {
         "who asks is known"
     };
-    let is_told = remote
-        .headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let mut headers = remote.headers.iter();
+    let told = headers.find(|(name, _)| secrets::is_credential(name));
+    let is_told = told.is_some();
     let wanted = Challenge::read(status.challenges.iter().map(String::as_str));
     let mut why = Vec::new();
     for challenge in wanted.iter().take(ADDRESSES) {
@@ -315,10 +315,12 @@ fn challenged(status: &Status, remote: &Remote) -> Check {
         (None, true) if code == 403 => "a token that may do this, or another path".to_owned(),
         (None, true) => "another token: this one is expired, or for another server".to_owned(),
     };
-    let sent = if is_told {
-        "a token was sent"
-    } else {
-        "no token was sent"
+    let sent = match told {
+        Some((name, _)) if name.eq_ignore_ascii_case("authorization") => {
+            "a token was sent".to_owned()
+        }
+        Some((name, _)) => format!("{name} was sent"),
+        None => "no token was sent".to_owned(),
     };
     let detail = format!("HTTP status {code}; {sent}");
     Check::fail(3, "http", what, detail)

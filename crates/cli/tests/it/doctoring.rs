@@ -231,6 +231,10 @@ fn faults_of_addresses() {
             Some("Authorization: Bearer s3cret"),
         ),
         (
+            "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            Some("X-Api-Key: s3cret-key"),
+        ),
+        (
             "HTTP/1.1 403 Forbidden\r\nWWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"files:write\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             Some("Authorization: Bearer s3cret"),
         ),
@@ -249,7 +253,11 @@ fn faults_of_addresses() {
         let mut words = vec![url.as_str()];
         words.extend(header.iter().flat_map(|header| ["--header", header]));
         let one = look(&place, &words);
-        text += &portless(&one.replace("Bearer s3cret", "Bearer <token>"), port);
+        text += &portless(
+            &one.replace("Bearer s3cret", "Bearer <token>")
+                .replace("s3cret-key", "<key>"),
+            port,
+        );
     }
     let port = answering(|_| "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_owned());
     let url = format!("https://127.0.0.1:{port}/mcp");

@@ -369,3 +369,41 @@ fn variables_come_from_a_file() {
     let out = String::from_utf8(set.env("B", "set").output().unwrap().stdout).unwrap();
     assert!(out.contains("\"set\""), "{out}");
 }
+
+/// A host or a file without a name behind its colon: what could stand there is named, by every verb.
+// req: S-CONFIG
+#[test]
+fn what_could_stand_behind_a_colon_is_named() {
+    let place = place();
+    for (word, hint) in [
+        (
+            "claude-code:",
+            "it has claude-code:github, claude-code:shop, claude-code:everywhere",
+        ),
+        ("codex:", "it has codex:coded"),
+        (".mcp.json:", "it has .mcp.json:github, .mcp.json:shop"),
+        (
+            "claude-desktop:",
+            "it has none; polyport servers --discover lists those of all hosts",
+        ),
+    ] {
+        for verb in [
+            &["ls"][..],
+            &["serve"],
+            &["add", "x"],
+            &["install", "cursor", "--print"],
+            &["doctor"],
+        ] {
+            let (code, out, err) = run(&place, &[verb, &[word]].concat());
+            let said = format!("{out}{err}");
+            assert_eq!(code, 2, "{verb:?} {word}: {said}");
+            assert!(
+                said.contains(&format!("{word} names no server")) && said.contains(hint),
+                "{verb:?} {word}: {said}"
+            );
+        }
+    }
+    let (code, _, err) = run(&place, &["ls", "claude-destop:"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("did you mean claude-desktop:NAME?"), "{err}");
+}

@@ -1,5 +1,7 @@
 //! Why a server gave no answer: the cause is named as it is, with what fits it to do.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,6 +11,7 @@ use serde_json::{Value, json};
 use crate::asking::run;
 use crate::doctoring::answering;
 use crate::support::Place;
+use crate::watching::{Standing, free_port};
 
 fn answered(body: &str) -> String {
     let length = body.len();
@@ -111,6 +114,52 @@ fn a_result_of_an_unknown_type_is_a_fault_of_the_protocol() {
     }
 }
 
+/// Who has said who asks is not told to say it.
+// req: S-FAIL-CAUSE
+#[test]
+fn what_was_given_and_is_refused_is_named() {
+    let place = Place::new();
+    for (status, given) in [
+        (401, "it refuses the NAME that was given: is it expired"),
+        (
+            403,
+            "it refuses what was asked with the NAME that was given",
+        ),
+    ] {
+        let port = answering(move |_| {
+            format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        });
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        let none = "it wants to know who asks: --header 'Authorization: Bearer …'";
+        let entry = json!({"url": url, "headers": {"authorization": "Bearer s3cret"}});
+        place.write(
+            ".mcp.json",
+            &json!({"mcpServers": {"s": entry}}).to_string(),
+        );
+        for (words, want) in [
+            (&[&*url][..], none.to_owned()),
+            (&["--header", "X-Trace: 1", &url], none.to_owned()),
+            (
+                &["--header", "Authorization: Bearer s3cret", &url],
+                given.replace("NAME", "Authorization"),
+            ),
+            (
+                &["--header", "X-Api-Key: s3cret", &url],
+                given.replace("NAME", "X-Api-Key"),
+            ),
+            (&[".mcp.json:s"], given.replace("NAME", "authorization")),
+        ] {
+            let (code, _, err) = run(&place, &[&["ls"], words].concat());
+            assert_eq!(code, 3, "{words:?}: {err}");
+            assert!(
+                err.contains(&format!("hint: {want}")),
+                "{status} {words:?}: {err}"
+            );
+            assert!(!err.contains("s3cret"), "{err}");
+        }
+    }
+}
+
 // req: S-FAIL-CAUSE
 #[test]
 fn a_dead_proxy_is_named() {
@@ -186,4 +235,50 @@ fn the_end_of_a_connection_is_no_word_of_a_program() {
         "{err}"
     );
     assert!(!err.contains("standard error"), "{err}");
+}
+
+/// What a server says that it speaks over a WebSocket is shown as it says it.
+// req: D-20
+#[test]
+fn d_20_another_subprotocol_is_shown_as_it_is_written() {
+    let place = Place::new();
+    let port = free_port();
+    let _server = Standing::at(&place, port);
+    for (chosen, want) in [
+        (
+            "x-other: foo",
+            "warning: the server does not say that it speaks MCP over this WebSocket\n",
+        ),
+        (
+            "sec-websocket-protocol: foo",
+            "warning: the server says that it speaks something else than MCP over this WebSocket (subprotocol: foo)\n",
+        ),
+        ("sec-websocket-protocol: mcp", ""),
+    ] {
+        let between = between(port, chosen);
+        let (code, _, err) = run(&place, &["ls", &format!("ws://127.0.0.1:{between}/ws")]);
+        assert_eq!((code, &*err), (0, want), "{chosen}");
+    }
+}
+
+/// A port that leads to another, and puts this in place of the subprotocol that is answered.
+fn between(port: u16, chosen: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let between = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") && server.read(&mut byte).unwrap() > 0 {
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap();
+        assert!(head.contains("sec-websocket-protocol: mcp"), "{head}");
+        let head = head.replace("sec-websocket-protocol: mcp", chosen);
+        client.write_all(head.as_bytes()).unwrap();
+        let _ = std::io::copy(&mut server, &mut client);
+    });
+    between
 }

@@ -154,10 +154,10 @@ fn logs_are_watched() {
 }
 
 /// A server that stands at one port, until it is dropped.
-struct Standing(Child);
+pub(crate) struct Standing(Child);
 
 impl Standing {
-    fn at(place: &Place, port: u16) -> Self {
+    pub(crate) fn at(place: &Place, port: u16) -> Self {
         let listen = format!("127.0.0.1:{port}");
         let mut command = place.command(["serve", "demo", "--listen", &listen, "--drain", "1"]);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -262,7 +262,7 @@ fn a_server_that_stays_away_is_given_up() {
     assert_eq!(end(watch), (0, String::new()));
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

@@ -71,13 +71,14 @@ async fn handshake(connection: &Connection) -> Result<hyper::upgrade::Upgraded, 
         let why = "its handshake of a WebSocket is not an answer to ours".to_owned();
         return Err(CallError::Unreadable(why));
     }
-    let chosen = response.headers().get(header::SEC_WEBSOCKET_PROTOCOL);
-    if chosen.is_none_or(|chosen| chosen.as_bytes() != PROTOCOL.as_bytes()) {
-        // D-20.
-        tracing::warn!(
-            ?chosen,
-            "the server does not say that it speaks MCP over this WebSocket"
-        );
+    // D-20.
+    match response.headers().get(header::SEC_WEBSOCKET_PROTOCOL) {
+        Some(chosen) if chosen.as_bytes() == PROTOCOL.as_bytes() => {}
+        Some(chosen) => tracing::warn!(
+            subprotocol = &*String::from_utf8_lossy(chosen.as_bytes()),
+            "the server says that it speaks something else than MCP over this WebSocket"
+        ),
+        None => tracing::warn!("the server does not say that it speaks MCP over this WebSocket"),
     }
     let upgraded = hyper::upgrade::on(response).await;
     upgraded.map_err(|error| CallError::Broken(error.to_string()))

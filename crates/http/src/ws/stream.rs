@@ -138,8 +138,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lines<S> {
                         reason => format!(" ({reason})"),
                     };
                     let code = u16::from(frame.code);
+                    // The library shows its own answer in place of a close with a code that may not be sent.
+                    let or = match (frame.code, frame.reason.as_str()) {
+                        (CloseCode::Protocol, "Protocol violation") => {
+                            ", or with one that may not be sent"
+                        }
+                        _ => "",
+                    };
                     self.farewell = Some(format!(
-                        "the peer closed the WebSocket with code {code}{reason}"
+                        "the peer closed the WebSocket with code {code}{reason}{or}"
                     ));
                     return Poll::Ready(Ok(None));
                 }

@@ -130,6 +130,23 @@ async fn a_server_that_closes_with_words_is_quoted() {
             "token expired",
             "with code 4001 (token expired)",
         ),
+        (CloseCode::Protocol, "unmasked", "with code 1002 (unmasked)"),
+        // What of these the peer has said is not known.
+        (
+            CloseCode::Protocol,
+            "Protocol violation",
+            "with code 1002 (Protocol violation), or with one that may not be sent",
+        ),
+        (
+            CloseCode::Abnormal,
+            "gone",
+            "with code 1002 (Protocol violation), or with one that may not be sent",
+        ),
+        (
+            CloseCode::Bad(999),
+            "",
+            "with code 1002 (Protocol violation), or with one that may not be sent",
+        ),
     ] {
         let caller = connected(move |mut socket| async move {
             hear(&mut socket).await;
