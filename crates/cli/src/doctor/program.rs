@@ -352,19 +352,24 @@ fn silent(error: &ClientError, said: &[String]) -> Check {
     )
 }
 
-/// Did the question about its era end it?
+/// What came of the question about its era, if it was asked.
 fn survived(report: &mut Report, wire: &Wire) -> Result<(), Failure> {
     let what = "it stands an unknown question";
-    if wire.openings() <= 1 {
-        return report.add(Check::ok("survives", what, ""));
-    }
-    let check = Check::warn(
-        "survives",
-        what,
-        "server/discover has ended it; a fresh one was started",
-    )
-    .why("Clients of both eras ask that first.")
-    .remedy("answer unknown methods with -32601");
+    let (method, waited) = wire.first_question();
+    let detail = match waited {
+        _ if wire.openings() > 1 => {
+            "server/discover has ended it; a fresh one was started".to_owned()
+        }
+        _ if method == "initialize" => return Ok(()),
+        Some(waited) => format!(
+            "{method} has no answer after {}",
+            conversation::time(waited)
+        ),
+        None => return report.add(Check::ok("survives", what, "")),
+    };
+    let check = Check::warn("survives", what, detail)
+        .why("Clients of both eras ask that first.")
+        .remedy("answer unknown methods with -32601");
     report.add(check)
 }
 

@@ -21,6 +21,12 @@ struct Heard {
     /// The id of our first request, with which each conversation begins.
     first_id: Option<Value>,
     openings: usize,
+    /// When it was asked last, and for how long an answer was waited for before something else was.
+    asked: Option<Duration>,
+    waited: Option<Duration>,
+    /// Its method.
+    first_method: String,
+    is_answered: bool,
     lines: usize,
     first_word: Option<Duration>,
     junk: Option<Junk>,
@@ -52,10 +58,11 @@ impl Wire {
     /// Hears a message.
     pub(super) fn hear(&self, speaker: Speaker, text: &[u8]) {
         match speaker {
-            Speaker::Client => self.lock().asked(text),
+            Speaker::Client => self.lock().asked(text, self.begun.elapsed()),
             Speaker::Server => {
                 let after = self.begun.elapsed();
                 let mut heard = self.lock();
+                heard.answered(text);
                 heard.first_word.get_or_insert(after);
                 heard.lines += 1;
                 if heard.junk.is_none() && !is_message(text) {
@@ -85,6 +92,13 @@ impl Wire {
         self.lock().openings
     }
 
+    /// The first question that was asked of the server, and for how long an answer to it was waited for in vain, if it was.
+    pub(super) fn first_question(&self) -> (String, Option<Duration>) {
+        let heard = self.lock();
+        let waited = heard.waited.filter(|_| !heard.is_answered);
+        (heard.first_method.clone(), waited)
+    }
+
     /// After how long the server said its first word.
     pub(super) fn first_word(&self) -> Option<Duration> {
         self.lock().first_word
@@ -96,20 +110,33 @@ impl Wire {
 }
 
 impl Heard {
-    fn asked(&mut self, text: &[u8]) {
+    fn asked(&mut self, text: &[u8], now: Duration) {
         let Ok(message) = serde_json::from_slice::<Value>(text) else {
             return;
         };
-        let id = message
-            .get("id")
-            .filter(|_| message.get("method").is_some());
-        let Some(id) = id else {
+        let Some((id, method)) = message.get("id").zip(message["method"].as_str()) else {
             return;
         };
         if self.first_id.get_or_insert_with(|| id.clone()) == id {
             self.openings += 1;
             self.lines = 0;
+            method.clone_into(&mut self.first_method);
+            self.asked = Some(now);
+            self.waited = None;
+            self.is_answered = false;
+        } else if self.waited.is_none() && !self.is_answered {
+            self.waited = self.asked.map(|asked| now.saturating_sub(asked));
         }
+    }
+
+    fn answered(&mut self, text: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(text) else {
+            return;
+        };
+        self.is_answered |= message.get("method").is_none()
+            && message
+                .get("id")
+                .is_some_and(|id| Some(id) == self.first_id.as_ref());
     }
 }
 
@@ -144,6 +171,54 @@ mod tests {
         }
         let (line, text) = (3, "{\"level\":30}".to_owned());
         assert_eq!(wire.junk(), Some(Junk { line, text }));
+    }
+
+    #[test]
+    fn a_first_question_without_an_answer_is_known() {
+        let discover = (Speaker::Client, "{\"id\":1,\"method\":\"server/discover\"}");
+        let initialize = (Speaker::Client, "{\"id\":2,\"method\":\"initialize\"}");
+        let of = |said| (Speaker::Server, said);
+        for (said, is_waited) in [
+            (vec![discover], false),
+            (vec![discover, initialize], true),
+            (
+                vec![discover, of("{\"id\":1,\"error\":{}}"), initialize],
+                false,
+            ),
+            (
+                vec![discover, of("{\"id\":1,\"method\":\"ping\"}"), initialize],
+                true,
+            ),
+            (
+                vec![discover, of("{\"id\":null,\"error\":{}}"), initialize],
+                true,
+            ),
+            (
+                vec![discover, initialize, of("{\"id\":1,\"result\":{}}")],
+                false,
+            ),
+            // A fresh process is asked again.
+            (
+                vec![
+                    discover,
+                    of("{\"id\":1,\"result\":{}}"),
+                    discover,
+                    initialize,
+                ],
+                true,
+            ),
+        ] {
+            let wire = Wire::default();
+            for (speaker, text) in &said {
+                wire.hear(*speaker, text.as_bytes());
+            }
+            let (method, waited) = wire.first_question();
+            assert_eq!(
+                (&*method, waited.is_some()),
+                ("server/discover", is_waited),
+                "{said:?}"
+            );
+        }
     }
 
     #[test]

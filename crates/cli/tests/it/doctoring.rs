@@ -16,7 +16,12 @@ use crate::web::listen;
 pub(crate) fn timeless(text: &str) -> String {
     let mut plain = String::new();
     for line in text.lines() {
-        let marks = ["first word after ", "a ping is answered", " in "];
+        let marks = [
+            "first word after ",
+            "has no answer after ",
+            "a ping is answered",
+            " in ",
+        ];
         let timed = marks
             .iter()
             .find_map(|mark| line.split_once(mark).zip(Some(mark)));
@@ -137,6 +142,45 @@ fn dead() -> u16 {
 
 fn portless(text: &str, port: u16) -> String {
     text.replace(&port.to_string(), "<port>")
+}
+
+/// The question about its era: answered, left alone, and not asked.
+// req: S-DOCTOR
+#[test]
+fn what_comes_of_the_first_question_is_said_as_it_was() {
+    let place = Place::new();
+    let ending = server(&json!([]));
+    let mute = ending.replace("exit 1;;", ";;");
+    let refusing = ending.replace(
+        "exit 1;;",
+        r#"printf '%s\n' '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}';;"#,
+    );
+    for (script, era, want) in [
+        (
+            &ending,
+            "",
+            Some(
+                "warn  it stands an unknown question    server/discover has ended it; a fresh one was started",
+            ),
+        ),
+        (
+            &mute,
+            "",
+            Some(
+                "warn  it stands an unknown question    server/discover has no answer after <time>",
+            ),
+        ),
+        (&refusing, "", Some("ok    it stands an unknown question")),
+        (&mute, "legacy", None),
+    ] {
+        let era: &[&str] = match era {
+            "" => &[],
+            era => &["--era", era],
+        };
+        let text = look(&place, &[era, &["--", "sh", "-c", script]].concat());
+        let said = text.lines().find(|line| line.contains("unknown question"));
+        assert_eq!(said.map(str::trim), want, "{text}");
+    }
 }
 
 // req: S-DOCTOR
