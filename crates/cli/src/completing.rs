@@ -2,6 +2,7 @@
 //! were seen last. No server is asked.
 
 use clap::Command;
+use polyport_config::HOSTS;
 
 use crate::seen::{Callable, Offer, Seen};
 use crate::topics;
@@ -50,7 +51,10 @@ fn all(program: &Command, before: &[String], last: &str, seen: &Seen) -> Vec<Pro
         return values;
     }
     if last.starts_with('-') && read.dashes == 0 {
-        return options(verb);
+        return match last.split_once('=') {
+            Some((option, _)) => values_behind(verb, option),
+            None => options(verb),
+        };
     }
     if verb.has_subcommands() && rest.is_empty() {
         let verbs = verb.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -95,19 +99,13 @@ impl Read {
             } else if read.dashes == 1 {
                 read.command.push(word.clone());
             } else if read.dashes == 0 && word.len() > 1 && word.starts_with('-') {
-                let named = |arg: &&clap::Arg| {
-                    let long = arg.get_long().map(|long| format!("--{long}"));
-                    let short = arg.get_short().map(|short| format!("-{short}"));
-                    long.as_ref() == Some(word) || short.as_ref() == Some(word)
-                };
-                let Some(option) = verb.get_arguments().find(named) else {
+                let Some(option) = option(verb, word) else {
                     continue;
                 };
-                if option.get_action().takes_values() && words.next().is_none() {
-                    let values = option.get_possible_values();
-                    let values = values.iter().filter(|value| !value.is_hide_set());
-                    let values = values.map(|v| Proposal::new(v.get_name(), about(v.get_help())));
-                    read.value_of = Some(values.collect());
+                let takes_next =
+                    option.get_action().takes_values() && !option.is_require_equals_set();
+                if takes_next && words.next().is_none() {
+                    read.value_of = Some(values(option, ""));
                 }
             } else {
                 read.plain.push(word.clone());
@@ -118,6 +116,9 @@ impl Read {
 
     /// What stands after the words of the verb itself.
     fn named(&self, name: &str, last: &str, verb: &Command, seen: &Seen) -> Vec<Proposal> {
+        if let Some(found) = self.named_otherwise(name, last, seen) {
+            return found;
+        }
         if !takes_server(verb) {
             let first = verb.get_positionals().next();
             let values = first
@@ -129,7 +130,7 @@ impl Read {
                 .collect();
         }
         let (offer, words) = match (self.dashes, self.plain.split_first()) {
-            (0, None) => return servers(seen),
+            (0, None) => return servers(last, seen),
             (0, Some((server, words))) => (seen.server(std::slice::from_ref(server)), words),
             // A command is being written.
             (1, _) => return Vec::new(),
@@ -139,13 +140,49 @@ impl Read {
     }
 }
 
+impl Read {
+    /// What stands after the words of a verb that takes a host, or servers among other things.
+    fn named_otherwise(&self, name: &str, last: &str, seen: &Seen) -> Option<Vec<Proposal>> {
+        let configured = || {
+            seen.configured
+                .iter()
+                .map(|name| Proposal::new(name, "configured"))
+        };
+        Some(match (name, &self.plain[..]) {
+            ("add" | "install" | "serve" | "uninstall", _) if self.dashes > 0 => Vec::new(),
+            ("install" | "uninstall", []) => {
+                let hosts = HOSTS.iter();
+                hosts
+                    .map(|host| Proposal::new(host.id, host.name))
+                    .collect()
+            }
+            ("uninstall", [host]) => {
+                let names = seen.of_host.iter().filter(|(of, _)| of == host);
+                let names = names.flat_map(|(_, names)| names);
+                names.map(|name| Proposal::new(name, host)).collect()
+            }
+            ("add", [_]) | ("install" | "serve", _) => servers(last, seen),
+            ("disable" | "enable" | "remove", []) => configured().collect(),
+            _ => return None,
+        })
+    }
+}
+
 /// Do its words begin with a server?
 fn takes_server(verb: &Command) -> bool {
     let mut positionals = verb.get_positionals();
     positionals.any(|arg| arg.get_id() == "words")
 }
 
-fn servers(seen: &Seen) -> Vec<Proposal> {
+fn servers(last: &str, seen: &Seen) -> Vec<Proposal> {
+    if let Some((host, names)) = &seen.of_host
+        && last.starts_with(&format!("{host}:"))
+    {
+        let names = names.iter();
+        return names
+            .map(|name| Proposal::new(format!("{host}:{name}"), host))
+            .collect();
+    }
     let mut found = vec![Proposal::new("demo", "the built-in server")];
     for name in seen.configured.iter().filter(|name| *name != "demo") {
         found.push(Proposal::new(name, "configured"));
@@ -217,6 +254,35 @@ fn arguments(of: &Callable, last: &str, given: &[String]) -> Vec<Proposal> {
         }
     }
     found
+}
+
+/// The option that a word is.
+fn option<'a>(verb: &'a Command, word: &str) -> Option<&'a clap::Arg> {
+    verb.get_arguments().find(|arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        long.as_deref() == Some(word) || short.as_deref() == Some(word)
+    })
+}
+
+/// The values of an option that are counted, each after `before`.
+fn values(option: &clap::Arg, before: &str) -> Vec<Proposal> {
+    let values = option.get_possible_values();
+    let values = values.iter().filter(|value| !value.is_hide_set());
+    values
+        .map(|value| {
+            Proposal::new(
+                format!("{before}{}", value.get_name()),
+                about(value.get_help()),
+            )
+        })
+        .collect()
+}
+
+/// `--option=value`, where the values are counted.
+fn values_behind(verb: &Command, word: &str) -> Vec<Proposal> {
+    let option = option(verb, word).filter(|option| option.get_action().takes_values());
+    option.map_or_else(Vec::new, |option| values(option, &format!("{word}=")))
 }
 
 fn options(verb: &Command) -> Vec<Proposal> {

@@ -59,11 +59,24 @@ pub(crate) fn places() -> Result<Places, Failure> {
 
 /// The names that stand for a server by themselves, and are one word in any shell.
 pub(crate) fn plain_names() -> Vec<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let all = places().map_or_else(|_| Vec::new(), |places| names(&places, None));
-    all.into_iter()
-        .filter(|name| !name.is_empty() && name.len() <= 64 && name.chars().all(plain))
-        .collect()
+    all.into_iter().filter(|name| is_plain(name)).collect()
+}
+
+/// The host that these words name last, by itself or before a colon, with such names of its servers.
+pub(crate) fn host_in(words: &[String]) -> Option<(String, Vec<String>)> {
+    let named = |word: &String| host(word.split(':').next()?);
+    let host = words.iter().rev().find_map(named)?;
+    let names = names_of_host(host, &places().ok()?).into_iter();
+    Some((
+        host.id.to_owned(),
+        names.filter(|name| is_plain(name)).collect(),
+    ))
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
 }
 
 impl Config {

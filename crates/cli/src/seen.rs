@@ -33,6 +33,9 @@ pub(crate) struct Seen {
     /// Names that a configuration has; they are not kept.
     #[serde(skip)]
     pub(crate) configured: Vec<String>,
+    /// The host that the line names last, and the names of its servers; they are not kept.
+    #[serde(skip)]
+    pub(crate) of_host: Option<(String, Vec<String>)>,
 }
 
 /// What one server offers.
@@ -239,6 +242,40 @@ mod tests {
 
     fn words(server: &str) -> Vec<String> {
         vec![server.to_owned()]
+    }
+
+    // req: S-COMPLETION
+    #[test]
+    fn values_that_are_counted_are_kept_whatever_they_are() {
+        let tool = serde_json::json!({"name": "t", "inputSchema": {
+            "properties": {
+                "n": {"enum": [1, 2.5, -3]}, "x": {"const": 5}, "b": {"type": ["boolean", "null"]}, "on": {"enum": [true]},
+                "any": {"anyOf": [{"enum": ["a"]}, {"type": "null"}]}, "one": {"oneOf": [{"const": 1}, {"const": "two"}]},
+                "ref": {"$ref": "#/$defs/E"}, "text": {"type": "string"}, "list": {"type": "array", "items": {"enum": [1]}},
+            },
+            "oneOf": [{"properties": {"kind": {"const": "k"}}}, {"properties": {"kind": {"const": "l"}}}],
+            "$defs": {"E": {"enum": [null, 7]}},
+        }});
+        let tool: Tool = serde_json::from_value(tool).unwrap_or_default();
+        let kept = Callable::from(&tool);
+        let values = |name: &str| -> String {
+            let argument = kept.arguments.iter().find(|argument| argument.name == name);
+            argument.map_or_else(|| "none".to_owned(), |argument| argument.values.join(" "))
+        };
+        for (name, want) in [
+            ("n", "1 2.5 -3"),
+            ("x", "5"),
+            ("b", "true false"),
+            ("on", "true"),
+            ("any", "a null"),
+            ("one", "1 two"),
+            ("ref", "null 7"),
+            ("text", ""),
+            ("list", ""),
+            ("kind", "k l"),
+        ] {
+            assert_eq!(values(name), want, "{name}");
+        }
     }
 
     // req: S-COMPLETION

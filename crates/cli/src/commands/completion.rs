@@ -75,6 +75,7 @@ impl Propose {
         program.build();
         let mut seen = seen::read();
         seen.configured = configured::plain_names();
+        seen.of_host = configured::host_in(&words);
         let mut text = String::new();
         for proposal in proposals(&program, &words, &seen) {
             let line = self.shell.line(&proposal, &last);

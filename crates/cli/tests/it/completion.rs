@@ -16,6 +16,66 @@ fn proposed(place: &Place, words: &[&str]) -> Vec<String> {
     out.lines().map(first).collect()
 }
 
+/// Hosts, what they have, and what a configuration has, wherever these stand.
+// req: S-COMPLETION
+#[test]
+fn hosts_and_names_are_proposed() {
+    let place = Place::new();
+    for (file, text) in [
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"shop": {"command": "x"}, "two words": {"command": "x"}}}"#,
+        ),
+        (
+            "home/.cursor/mcp.json",
+            r#"{"mcpServers": {"papers": {"command": "x"}, "plans": {"command": "x"}}}"#,
+        ),
+    ] {
+        place.write(file, text);
+    }
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["install", "c"],
+            &["claude-code", "claude-desktop", "cursor", "codex"],
+        ),
+        (
+            &["uninstall", "c"],
+            &["claude-code", "claude-desktop", "cursor", "codex"],
+        ),
+        (&["install", "--yes", "mcp"], &["mcp-json"]),
+        (&["install", "cursor", ""], &["demo", "shop"]),
+        (&["install", "cursor", "shop", "de"], &["demo"]),
+        (&["install", "cursor", "--", ""], &[]),
+        (&["uninstall", "cursor", ""], &["papers", "plans"]),
+        (&["uninstall", "cursor", "papers", ""], &[]),
+        (&["uninstall", "claude-code", ""], &["shop"]),
+        (&["uninstall", "nobody", ""], &[]),
+        (&["serve", "sh"], &["shop"]),
+        (&["serve", "demo", "sh"], &["shop"]),
+        (&["add", "name", "sh"], &["shop"]),
+        (&["add", "sh"], &[]),
+        (&["ls", "cursor:"], &["cursor:papers", "cursor:plans"]),
+        (&["install", "claude-code", "cursor:pl"], &["cursor:plans"]),
+        (&["remove", ""], &["shop"]),
+        (&["disable", "s"], &["shop"]),
+        // Values behind their option, as by themselves.
+        (&["call", "--era="], &["--era=modern", "--era=legacy"]),
+        (&["ls", "--era=m"], &["--era=modern"]),
+        (&["call", "--era=modern", "sh"], &["shop"]),
+        (&["call", "--progress=p"], &["--progress=plain"]),
+        (
+            &["call", "--color="],
+            &["--color=auto", "--color=always", "--color=never"],
+        ),
+        (&["call", "--frames", "sh"], &["shop"]),
+        (&["call", "--unchecked="], &[]),
+        (&["call", "--nothing="], &[]),
+    ];
+    for (words, want) in cases {
+        assert_eq!(proposed(&place, words), *want, "{words:?}");
+    }
+}
+
 // req: S-COMPLETION
 #[test]
 fn words_are_proposed() {
