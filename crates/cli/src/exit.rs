@@ -16,7 +16,7 @@ pub(crate) const ALL: &[Exit] = &[
     exit(
         1,
         "failed",
-        "something that should not happen, or calls that did not end",
+        "something that should not happen, or calls that did not end: a task that the server has cancelled",
     ),
     exit(
         2,

@@ -359,6 +359,10 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             _ => said.code(6),
         },
         ClientError::NotOffered(_) => said.code(5),
+        // A call that did not end; whoever presses Ctrl-C here waits for no answer.
+        ClientError::Cancelled => said.code(1).hint(
+            "nobody here did: the server, or somebody else who knows the task; the same call makes a new one",
+        ),
         ClientError::NeedsInput(_) => said.code(8).hint(ANSWERS),
         ClientError::AsksOn(_) => said
             .code(6)

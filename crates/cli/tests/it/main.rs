@@ -40,6 +40,7 @@ mod start_up;
 mod stopped;
 mod stream;
 mod support;
+mod tasks;
 mod through;
 mod topics;
 mod unreached;

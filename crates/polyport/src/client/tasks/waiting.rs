@@ -112,10 +112,20 @@ impl Task<'_> {
             match answered {
                 // What a way has lost the task still has.
                 Err(error) if is_of_the_way(&error) && broken < MAX_BROKEN => broken += 1,
+                // It has no result; why, its state says.
+                Err(ClientError::Refused(_)) if self.is_cancelled().await => {
+                    return Err(ClientError::Cancelled);
+                }
                 other => return other,
             }
             sleep(POLL.min(left)).await;
         }
+    }
+
+    async fn is_cancelled(&self) -> bool {
+        let patience = self.client.caller.patience();
+        let state = self.look_within(Some(self.at_most(patience))).await;
+        state.is_ok_and(|state| state.status == TaskStatus::Cancelled)
     }
 
     /// Looks at the task until the server says nothing of it any more, or, once it has ended, not what has come of it.
@@ -128,7 +138,10 @@ impl Task<'_> {
             match self.look_within(Some(self.at_most(patience))).await {
                 Ok(state) if state.status.is_final() => {
                     sleep(patience).await;
-                    return ClientError::TimedOut(patience.into());
+                    return match state.status {
+                        TaskStatus::Cancelled => ClientError::Cancelled,
+                        _ => ClientError::TimedOut(patience.into()),
+                    };
                 }
                 Ok(state) => (rest, broken) = (pause(&state).max(POLL), 0),
                 Err(error @ ClientError::TimedOut(_)) => return error,

@@ -92,7 +92,8 @@ async fn a_task_goes_on_unless_it_is_cancelled() {
             task.cancel().await.unwrap();
         }
         assert_eq!(task.look().await.unwrap().status, TaskStatus::Cancelled);
-        assert!(task.result(None).await.is_err());
+        let result = task.result(None).await;
+        assert!(matches!(result, Err(ClientError::Cancelled)), "{result:?}");
         tokio::time::sleep(S(3)).await;
         assert_eq!((count(&seen.told), count(&seen.dropped)), (1, 1));
         assert!(client.task("unknown").cancel().await.is_err());
