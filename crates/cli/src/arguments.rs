@@ -4,22 +4,19 @@
 //! standard input; `a.b=1` is a member of a member, `a[]=x` one more element.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
 
 use polyport::Raw;
 use polyport::model::Object;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::infile;
 use crate::kinds::{kinds, types};
 use crate::nearest::nearest;
 use crate::pieces::{self, Piece};
 use crate::places::{self, Next, Reading, Said};
 use crate::ui;
 
-/// Bytes that are read from a file or from standard input.
-const MAX_FILE: u64 = 16 << 20;
 /// Members within members.
 const MAX_DEPTH: usize = 32;
 
@@ -129,7 +126,7 @@ impl<'a> Word<'a> {
         let read;
         let text = match self.text.strip_prefix('@') {
             Some(file) => {
-                read = contents(file).map_err(|error| {
+                read = infile::text(file).map_err(|error| {
                     Failure::usage(format!("{}: cannot read {file}: {error}", self.name()))
                 })?;
                 read.as_str()
@@ -286,26 +283,6 @@ fn insert(all: &mut Piece, path: &[Step<'_>], value: Raw) -> Result<(), Failure>
     }
     *at = Piece::Written(value);
     Ok(())
-}
-
-/// The text of a file, or of standard input; without the line break at its end.
-pub(crate) fn contents(file: &str) -> io::Result<String> {
-    let mut text = String::new();
-    let read = match file {
-        "-" => io::stdin()
-            .lock()
-            .take(MAX_FILE + 1)
-            .read_to_string(&mut text)?,
-        _ => fs::File::open(file)?
-            .take(MAX_FILE + 1)
-            .read_to_string(&mut text)?,
-    };
-    if read as u64 > MAX_FILE {
-        return Err(io::Error::other("it is longer than 16 MiB"));
-    }
-    let kept = text.strip_suffix('\n').unwrap_or(&text).len();
-    text.truncate(kept);
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use polyport_config::{
 
 use serde_json::{Value, json};
 
-use crate::answers;
 use crate::failure::Failure;
+use crate::terminal;
 use crate::ui;
 
 /// How long a command that gives the value of a variable may take.
@@ -358,13 +358,13 @@ fn input(id: &str) -> Result<String, String> {
     if let Ok(value) = std::env::var(&variable) {
         return Ok(value);
     }
-    if !answers::is_terminal() {
+    if !terminal::is_terminal() {
         return Err(format!(
             "${{input:{id}}} is asked for at a terminal; or set {variable}"
         ));
     }
     ui::say(&format!("{id} (it is shown while it is typed): "));
-    answers::line().ok_or_else(|| format!("${{input:{id}}} was not given"))
+    terminal::line().ok_or_else(|| format!("${{input:{id}}} was not given"))
 }
 
 /// What a command prints.

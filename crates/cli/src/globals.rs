@@ -3,7 +3,7 @@
 use clap::{ArgAction, Args};
 
 use crate::paint::Color;
-use crate::{answers, ui, warnings};
+use crate::{terminal, ui, warnings};
 
 /// How the program behaves, whatever it does.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ impl Globals {
         ui::set_quiet(self.quiet);
         ui::set_verbose(self.verbose);
         if self.no_input {
-            answers::ask_nobody();
+            terminal::ask_nobody();
         }
         if !logs {
             warnings::start(self.quiet, self.verbose);

@@ -16,6 +16,7 @@ mod frames;
 #[doc(hidden)]
 pub mod fuzzing;
 mod globals;
+mod infile;
 mod jq;
 mod kinds;
 mod limit;
@@ -44,6 +45,7 @@ mod seen;
 mod server;
 mod table;
 mod target;
+mod terminal;
 mod topics;
 mod typed;
 mod ui;

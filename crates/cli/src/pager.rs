@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::{answers, printing, ui};
+use crate::{printing, terminal, ui};
 
 /// What is used where nobody has named one.
 const USUAL: &str = "less";
@@ -41,7 +41,7 @@ fn is_too_long(text: &str) -> bool {
     let size = rustix::termios::tcgetwinsize(io::stdout());
     let is_smart = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     io::stdout().is_terminal()
-        && answers::is_terminal()
+        && terminal::is_terminal()
         && is_smart
         && size.is_ok_and(|size| size.ws_row > 0 && text.lines().count() >= size.ws_row.into())
 }

@@ -12,9 +12,10 @@ use polyport::schema::Validator;
 use polyport::{Client, ClientError, Level, Raw, Wait};
 use serde_json::Value;
 
-use crate::answers::{self, Answers};
+use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
+use crate::infile;
 use crate::limit;
 use crate::logs;
 use crate::otherwise::otherwise;
@@ -23,6 +24,7 @@ use crate::progress::{self, Meter};
 use crate::runtime::unless_after;
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
+use crate::terminal;
 use crate::typed::Typed;
 use crate::{render, ui, values, verb};
 
@@ -166,7 +168,7 @@ impl Asked {
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
         let mut arguments = self.arguments(&schema)?;
         if !self.unchecked {
-            arguments = answers::complete(arguments, &schema).await;
+            arguments = terminal::complete(arguments, &schema).await;
             check(&arguments, &schema, tool, &self.words)?;
         }
         let arguments = Raw::encode(&arguments).map_err(Failure::unexpected)?;
@@ -231,7 +233,7 @@ impl Asked {
             );
         }
         let text = match text.strip_prefix('@') {
-            Some(file) => arguments::contents(file)
+            Some(file) => infile::text(file)
                 .map_err(|error| Failure::usage(format!("--args: cannot read {file}: {error}")))?,
             None => text.clone(),
         };

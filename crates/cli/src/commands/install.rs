@@ -8,10 +8,10 @@ use clap::Args;
 use polyport_config::{HOSTS, Host, HostFile, Place, Places, Plan, Spot, nearest, written};
 use serde_json::{Value, json};
 
-use crate::answers;
 use crate::configured::{self, Config, wrong};
 use crate::failure::Failure;
 use crate::printing;
+use crate::terminal;
 use crate::ui;
 use what::What;
 
@@ -272,7 +272,7 @@ impl Consent {
             return self.report(plan, done, false);
         }
         // Who is asked sees what it is about, whatever is printed at the end.
-        let tell = if !self.yes && answers::is_terminal() {
+        let tell = if !self.yes && terminal::is_terminal() {
             ui::say
         } else {
             ui::note
@@ -285,12 +285,12 @@ impl Consent {
             }
         }
         if !self.yes {
-            if !answers::is_terminal() {
+            if !terminal::is_terminal() {
                 return Err(Failure::usage("nobody is here to agree to it")
                     .hint("--yes changes it without asking, --dry-run only shows it"));
             }
             ui::say("Write it? [Y/n] ");
-            let answer = answers::line().map(|line| line.trim().to_ascii_lowercase());
+            let answer = terminal::line().map(|line| line.trim().to_ascii_lowercase());
             if !matches!(answer.as_deref(), Some("" | "y" | "yes")) {
                 ui::note("nothing is changed\n");
                 return Ok(ExitCode::from(1));
