@@ -143,11 +143,11 @@ impl Config {
         options
     }
 
-    /// The server of this name.
+    /// The server of this name; `line` is what stands before it, from the verb.
     ///
     /// # Errors
     /// There is none, or something is wrong with it.
-    pub(crate) fn named(&self, name: &str, verb: &str) -> Result<Found, Failure> {
+    pub(crate) fn named(&self, name: &str, line: &str) -> Result<Found, Failure> {
         let places = places()?;
         if let Some(found) = find(name, &places, self.file()).map_err(|fault| wrong(&fault))? {
             return Ok(found);
@@ -160,9 +160,15 @@ impl Config {
             None => format!("there is no folder and no server {name}"),
         };
         let hint = match (near, &names[..]) {
-            (Some(near), _) => format!("did you mean {near}? polyport {verb} {near}"),
+            _ if let Some(host) = host(name) => {
+                format!(
+                    "a host's server is named HOST:NAME; {}",
+                    has(name, &names_of_host(host, &places))
+                )
+            }
+            (Some(near), _) => format!("did you mean {near}? polyport {line} {near}"),
             (None, []) => {
-                format!("a command stands after --: polyport {verb} -- npx -y some-server")
+                format!("a command stands after --: polyport {line} -- npx -y some-server")
             }
             (None, names) => format!("known are {}; polyport servers says more", names.join(", ")),
         };
@@ -274,16 +280,20 @@ pub(crate) fn unnamed(word: &OsStr) -> Option<Failure> {
         return None;
     };
     let shown = ui::path(Path::new(before));
-    let named: Vec<String> = names
-        .iter()
-        .take(NAMED)
+    let failure = Failure::usage(format!("{shown}: names no server"));
+    Some(failure.hint(has(before, &names)))
+}
+
+/// The servers of a host or a file, as they are named.
+fn has(before: &str, names: &[String]) -> String {
+    let named = names.iter().take(NAMED);
+    let named: Vec<String> = named
         .map(|name| ui::word(&format!("{before}:{name}")))
         .collect();
-    let failure = Failure::usage(format!("{shown}: names no server"));
-    Some(match &named[..] {
-        [] => failure.hint("it has none; polyport servers --discover lists those of all hosts"),
-        named => failure.hint(format!("it has {}", named.join(", "))),
-    })
+    match &named[..] {
+        [] => "it has none; polyport servers --discover lists those of all hosts".to_owned(),
+        named => format!("it has {}", named.join(", ")),
+    }
 }
 
 /// A fault of a file is one of the command line that names it.

@@ -195,7 +195,7 @@ impl Add {
             Word::File { file, name } => configured::in_file(&file, &name)?,
             Word::Host { host, name } => configured::in_host(host, &name)?,
             Word::Name(name) if !Path::new(&name).exists() => {
-                Config::default().named(&name, "add")?
+                Config::default().named(&name, "add NAME")?
             }
             Word::Demo | Word::Folder(_) | Word::Kind { .. } | Word::Name(_) => {
                 let target = Target::parse(word)?;

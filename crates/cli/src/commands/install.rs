@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use polyport_config::{HOSTS, Host, HostFile, Place, Places, Plan, Spot, nearest, written};
+use polyport_config::{
+    HOSTS, Host, HostFile, Place, Places, Plan, Spot, names_of_host, nearest, written,
+};
 use serde_json::{Value, json};
 
 use crate::configured::{self, Config, wrong};
@@ -24,8 +26,9 @@ mod what;
     override_usage = "polyport install [OPTIONS] HOST BACKEND...\n       polyport install [OPTIONS] HOST -- COMMAND...",
     after_help = "\
 HOST is claude-code, claude-desktop, cursor, vscode, codex, gemini, windsurf, zed, opencode,
-inspector, or mcp-json, which prints. BACKEND is a folder, demo, a URL, or the name of a server;
-several are one server. What would change is shown, and nothing is written before somebody agrees.
+inspector, or mcp-json, which prints. BACKEND is a folder, demo, a URL, or a server that has a name
+(polyport help server); several are one server. What would change is shown, and nothing is written
+before somebody agrees.
 
 Examples:
   polyport install claude-code ./notes
@@ -66,11 +69,15 @@ pub(crate) struct Install {
 
 /// Take a server out of the configuration of an AI host
 #[derive(Debug, Args)]
-#[command(after_help = "\
-What polyport install has written goes to the byte, and what stood there before comes back.
+#[command(
+    override_usage = "polyport uninstall [OPTIONS] HOST NAME",
+    after_help = "\
+HOST is one that polyport install takes. What that has written goes to the byte, and what stood
+there before comes back; what would change is shown, and nothing is written before somebody agrees.
 
 Example:
-  polyport uninstall claude-code notes")]
+  polyport uninstall claude-code notes"
+)]
 pub(crate) struct Uninstall {
     /// The host
     host: Option<String>,
@@ -103,7 +110,7 @@ impl Install {
     /// # Errors
     /// It cannot be written there, or nobody has agreed.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
-        let host = host(self.host.as_deref())?;
+        let host = host(self.host.as_deref(), "install", "./notes")?;
         let places = configured::places()?;
         let config = Config::at(self.config);
         let what = What {
@@ -158,14 +165,15 @@ impl Uninstall {
     /// # Errors
     /// There is no such server, or nobody has agreed.
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
-        let host = host(self.host.as_deref())?;
-        let name = self.name.as_deref().ok_or_else(|| {
-            Failure::usage("no server is named").hint(format!(
-                "polyport servers --discover lists what {} has",
-                host.name
-            ))
-        })?;
+        let host = host(self.host.as_deref(), "uninstall", "NAME")?;
         let places = configured::places()?;
+        let name = self.name.as_deref().ok_or_else(|| {
+            no_server(
+                "no server is named".to_owned(),
+                host,
+                &names_of_host(host, &places),
+            )
+        })?;
         let named = self.consent.scope.as_deref();
         if named.is_some() {
             self.consent.file(host, &places)?;
@@ -352,17 +360,27 @@ fn print(host: &Host, keys: &[String], name: &str, value: &Value) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn host(id: Option<&str>) -> Result<&'static Host, Failure> {
+/// The host of this name; `verb` and `rest` stand before and after it on a command line.
+fn host(id: Option<&str>, verb: &str, rest: &str) -> Result<&'static Host, Failure> {
     let ids: Vec<&str> = HOSTS.iter().map(|host| host.id).collect();
     let Some(id) = id else {
         return Err(Failure::usage("no host is named").hint(format!(
-            "polyport install claude-code ./notes; hosts are {}",
+            "polyport {verb} claude-code {rest}; hosts are {}",
             ids.join(", ")
         )));
     };
     polyport_config::host(id).ok_or_else(|| {
-        let hint = match nearest(id, ids.iter().copied()) {
-            Some(near) => format!("did you mean {near}? polyport install {near} ./notes"),
+        let (before, name) = id.split_once(':').unwrap_or((id, ""));
+        let rest = if verb == "uninstall" && !name.is_empty() {
+            name
+        } else {
+            rest
+        };
+        let hint = match nearest(before, ids.iter().copied()) {
+            Some(same) if same == before => {
+                format!("the host stands alone: polyport {verb} {same} {rest}")
+            }
+            Some(near) => format!("did you mean {near}? polyport {verb} {near} {rest}"),
             None => format!("hosts are {}", ids.join(", ")),
         };
         Failure::usage(format!("no host is called {id}")).hint(hint)
@@ -382,12 +400,19 @@ fn no_file(host: &Host) -> Failure {
 }
 
 fn no_such(host: &Host, name: &str, names: &[String]) -> Failure {
-    let failure = Failure::usage(format!("{} has no server {name}", host.name));
-    if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
-        return failure.hint(format!("did you mean {near}?"));
+    let why = format!("{} has no server {name}", host.name);
+    match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => Failure::usage(why).hint(format!("did you mean {near}?")),
+        None => no_server(why, host, names),
     }
-    if names.is_empty() {
-        return failure.hint("it has none at all");
-    }
-    failure.hint(format!("it has {}", names.join(", ")))
+}
+
+fn no_server(why: String, host: &Host, names: &[String]) -> Failure {
+    Failure::usage(why).hint(match names {
+        _ if host.files.is_empty() => {
+            format!("{} is only printed: there is nothing to take out", host.id)
+        }
+        [] => "it has none at all".to_owned(),
+        names => format!("it has {}", names.join(", ")),
+    })
 }

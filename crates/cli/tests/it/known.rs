@@ -407,3 +407,64 @@ fn what_could_stand_behind_a_colon_is_named() {
     assert_eq!(code, 2);
     assert!(err.contains("did you mean claude-desktop:NAME?"), "{err}");
 }
+
+/// What a hint proposes begins as what was typed does, and could be typed.
+// req: S-CONFIG
+#[test]
+fn hints_about_hosts_fit_their_verb() {
+    let place = place();
+    for (words, hint) in [
+        (
+            &["uninstall"][..],
+            "polyport uninstall claude-code NAME; hosts are claude-code,",
+        ),
+        (
+            &["install"],
+            "polyport install claude-code ./notes; hosts are claude-code,",
+        ),
+        (
+            &["uninstall", "codx", "coded"],
+            "did you mean codex? polyport uninstall codex NAME",
+        ),
+        (
+            &["install", "codx", "notes"],
+            "did you mean codex? polyport install codex ./notes",
+        ),
+        (
+            &["uninstall", "codex:coded"],
+            "the host stands alone: polyport uninstall codex coded",
+        ),
+        (
+            &["install", "codex:coded", "notes"],
+            "the host stands alone: polyport install codex ./notes",
+        ),
+        (&["uninstall", "codex"], "it has coded"),
+        (&["uninstall", "codex", "other"], "it has coded"),
+        (
+            &["uninstall", "mcp-json", "x"],
+            "mcp-json is only printed: there is nothing to take out",
+        ),
+        (
+            &["install", "cursor", "githib"],
+            "did you mean github? polyport install HOST github",
+        ),
+        (&["install", "cursor"], "polyport install HOST ./notes"),
+        (
+            &["install", "cursor", "codex"],
+            "a host's server is named HOST:NAME; it has codex:coded",
+        ),
+        (
+            &["ls", "codex"],
+            "a host's server is named HOST:NAME; it has codex:coded",
+        ),
+        (
+            &["add", "x", "githib"],
+            "did you mean github? polyport add NAME github",
+        ),
+        (&["ls", "githib"], "did you mean github? polyport ls github"),
+    ] {
+        let (code, _, err) = run(&place, words);
+        assert_eq!(code, 2, "{words:?}: {err}");
+        assert!(err.contains(hint), "{words:?}: {err}");
+    }
+}

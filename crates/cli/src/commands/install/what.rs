@@ -31,7 +31,7 @@ impl What<'_> {
         self.check_options()?;
         match (self.backends, self.command) {
             ([], []) => Err(Failure::usage("nothing to install")
-                .hint("name a folder, or a command: polyport install claude-code ./notes")),
+                .hint("name a folder, or a command: polyport install HOST ./notes")),
             ([], [program, args @ ..]) => Ok(self.started(program, args)),
             (_, [_, ..]) => Err(Failure::usage("a back-end and a command are two servers")
                 .hint("install one after the other")),
@@ -136,7 +136,7 @@ impl What<'_> {
             let (called, text) = match self.elsewhere(word)? {
                 Some(entry) => (
                     entry.name,
-                    reaching::word_for_hosts(self.config, word, "install")?,
+                    reaching::word_for_hosts(self.config, word, "install HOST")?,
                 ),
                 None => {
                     let target = Target::parse(word)?;
@@ -177,7 +177,7 @@ impl What<'_> {
             }
             Word::File { file, name } => configured::in_file(&file, &name)?,
             Word::Host { host, name } => configured::in_host(host, &name)?,
-            Word::Name(name) => self.config.named(&name, "install")?,
+            Word::Name(name) => self.config.named(&name, "install HOST")?,
         };
         Ok(Some(self.copied(&found)?))
     }
