@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use polyport::{Client, ClientError, Late};
+use polyport::{Client, ClientError};
 
 /// How often it is known that a person is still waited for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ pub(crate) async fn within<T>(
             let spent = (now - begun).saturating_sub(waited().total(now) - before);
             let left = time.saturating_sub(spent);
             if left.is_zero() {
-                return;
+                return client.late(begun.elapsed());
             }
             tokio::time::sleep(left.max(LOOK.min(time))).await;
         }
@@ -83,11 +83,7 @@ pub(crate) async fn within<T>(
     tokio::select! {
         biased;
         answered = answer => answered,
-        () = over => {
-            let mut late = Late::from(begun.elapsed());
-            late.odd = client.odd_answer(late.after);
-            Err(ClientError::TimedOut(late))
-        }
+        late = over => Err(ClientError::TimedOut(late)),
     }
 }
 

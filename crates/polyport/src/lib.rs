@@ -91,10 +91,10 @@ pub use polyport_proto::{
 pub use polyport_rt::Command;
 pub use polyport_rt::shield::idle as shielded;
 pub use polyport_rt::{
-    BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, Late, Layer,
-    MAX_QUESTIONS, Next, OnProgress, Opened, Patience, SealKey, Service, Speaker, StartError,
-    Started, Stats, Status, Stop, Stopper, TaskLimits, TaskStore, Tasks, Wait, Watcher, layer,
-    stop, tasks,
+    BoxFuture, Bus, Call, CallError, Caller, CancelReason, Context, Ended, Handler, LastMessage,
+    Late, Layer, MAX_QUESTIONS, Next, OnProgress, OpenRequest, Opened, Patience, SealKey, Service,
+    Speaker, Stage, Standing, StartError, Started, Stats, Status, Stop, Stopper, TaskLimits,
+    TaskStore, Tasks, Wait, Watcher, layer, stop, tasks,
 };
 pub use polyport_wire::Raw;
 pub use server::as_task::TaskMode;

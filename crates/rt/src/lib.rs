@@ -54,9 +54,9 @@ pub mod tasks;
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
 pub use caller::{
-    Answerer, CallError, Caller, Carrier, Inbox, Late, MAX_ANSWER, MAX_QUESTIONS, Offer, OnNote,
-    OnNotification, OnProgress, Opened, Outgoing, Patience, Request, Speaker, Status, Tap, Wait,
-    Why, tapped,
+    Answerer, CallError, Caller, Carrier, Inbox, LastMessage, Late, MAX_ANSWER, MAX_QUESTIONS,
+    Offer, OnNote, OnNotification, OnProgress, OpenRequest, Opened, Outgoing, Patience, Request,
+    Speaker, Stage, Standing, Status, Tap, Wait, Why, tapped,
 };
 #[cfg(unix)]
 pub use child::{Child, Command, kill_all};

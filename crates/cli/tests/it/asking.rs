@@ -163,13 +163,13 @@ const CASES: &[Case] = &[
         &["call", "--timeout", "0.3", "--", "sleep", "1000", "--", "x"],
         7,
         "",
-        "error: sleep: no answer after 0.3 s\n",
+        "error: sleep: no answer to server/discover after 0.3 s; the server has said nothing\n",
     ),
     (
         &["call", "--timeout", "0.3", "demo", "wait", "seconds=600"],
         7,
         "",
-        "error: demo: no answer after 0.3 s\n",
+        "error: demo: no answer to tools/call after 0.3 s; last heard: ",
     ),
     (&["read", "demo", "demo://greeting"], 0, "", ""),
     (

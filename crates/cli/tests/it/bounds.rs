@@ -108,7 +108,7 @@ fn a_modern_server_that_asks_on_is_given_up() {
             &task,
             &["--answer", "n=x", "--timeout", "1"],
             7,
-            "no answer after 1.0 s\n",
+            "no answer after 1.0 s; last heard: an answer, ",
         ),
     ] {
         let port = modern(call.clone());
@@ -129,7 +129,7 @@ fn who_waits_in_vain_is_told_what_came() {
     for (answer, want) in [
         (
             r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
-            "; the server answered id 77, which nothing waits for\n",
+            "; the server answered id 77, which nothing waits for; last heard: an answer, ",
         ),
         (
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#,
@@ -137,7 +137,7 @@ fn who_waits_in_vain_is_told_what_came() {
         ),
         (
             r#"\357\273\277{"jsonrpc":"2.0","id":3,"result":{}}"#,
-            "; the server began a line with a byte order mark, which no message may\n",
+            "; the server began a line with a byte order mark, which no message may; last heard: something that is no message, ",
         ),
     ] {
         let called = format!("called() {{ printf '{answer}\\n'; return 1; }}");

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use hyper::body::Incoming;
 use polyport_proto::http::headers::SESSION_ID;
 use polyport_proto::{Era, Revision};
-use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing, Request};
+use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing, Request, Stage};
 use polyport_wire::{Kind, Limits, Message, RequestId};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -57,7 +57,7 @@ impl Asked {
 
     fn is_opening(&self) -> bool {
         match self {
-            Self::Known(request, _) => request.method == "initialize",
+            Self::Known(request, _) => &*request.method == "initialize",
             Self::Read(message) => message.method() == "initialize",
         }
     }
@@ -79,8 +79,14 @@ impl Asked {
 struct State {
     /// The revision of the session.
     revision: Option<Revision>,
-    exchanges: BTreeMap<RequestId, AbortHandle>,
+    exchanges: BTreeMap<RequestId, Running>,
     listening: Option<AbortHandle>,
+}
+
+/// What brings the answer to a request.
+struct Running {
+    task: AbortHandle,
+    stage: Stage,
 }
 
 pub(super) fn carry(connection: Connection, inbox: Inbox) -> Arc<dyn Carrier> {
@@ -122,13 +128,19 @@ impl Carrier for Carried {
         let ours = self.0.clone();
         let exchange = ours.lock().exchanges.remove(id);
         if let Some(exchange) = exchange {
-            exchange.abort();
+            exchange.task.abort();
         }
         // In the modern era the end of the stream says it.
         let note = note.filter(|note| !note.revision.profile().disconnect_cancels);
         if let Some(note) = note {
             self.0.notes.tell(self.send(note));
         }
+    }
+
+    fn stage(&self, id: &RequestId) -> Stage {
+        let state = self.0.lock();
+        let running = state.exchanges.get(id);
+        running.map_or(Stage::Sent, |running| running.stage)
     }
 
     fn silence(&self, _: Duration) -> Option<Duration> {
@@ -172,7 +184,8 @@ impl Streamable {
         let exchanges = std::mem::take(&mut state.exchanges);
         let listening = state.listening.take();
         drop(state);
-        for handle in exchanges.into_values().chain(listening) {
+        let exchanges = exchanges.into_values().map(|running| running.task);
+        for handle in exchanges.chain(listening) {
             handle.abort();
         }
     }
@@ -189,7 +202,17 @@ impl Streamable {
             }
             ours.lock().exchanges.remove(&id);
         });
-        state.exchanges.insert(theirs, task.abort_handle());
+        let running = Running {
+            task: task.abort_handle(),
+            stage: Stage::Unanswered,
+        };
+        state.exchanges.insert(theirs, running);
+    }
+
+    fn note(&self, id: &RequestId, stage: Stage) {
+        if let Some(running) = self.lock().exchanges.get_mut(id) {
+            running.stage = stage;
+        }
     }
 
     async fn exchange(
@@ -203,6 +226,7 @@ impl Streamable {
         let headers = || asked.headers(revision, session.as_ref(), &self.way.inbox);
         let posted = self.way.connection.post(headers, asked.text());
         let response = posted.await?;
+        self.note(id, Stage::Begun);
         let status = response.status();
         if status == StatusCode::NOT_FOUND
             && let Some(session) = &session
@@ -261,11 +285,16 @@ impl Streamable {
         revision: Revision,
     ) -> Result<(), CallError> {
         let mut reading = Reading::new(response)?;
+        self.note(id, Stage::Streaming);
         while self.way.inbox.is_waited_for(id) {
             match reading.give(&self.way.inbox, Some(id)).await {
                 Some(Err(error)) if self.way.inbox.is_waited_for(id) => return Err(error),
                 Some(_) => {}
-                None => reading = resume::again(&self.way, reading, revision).await?,
+                None => {
+                    self.note(id, Stage::Broken);
+                    reading = resume::again(&self.way, reading, revision).await?;
+                    self.note(id, Stage::Streaming);
+                }
             }
         }
         // So that the connection can be used again.

@@ -308,7 +308,7 @@ impl Changes<'_> {
         let end = Instant::now() + ACKNOWLEDGING;
         loop {
             let Ok(note) = timeout_at(end, self.note()).await else {
-                return Err(ClientError::TimedOut(ACKNOWLEDGING.into()));
+                return Err(ClientError::TimedOut(self.client.late(ACKNOWLEDGING)));
             };
             let message = match note? {
                 Next::Note(message) => message,

@@ -43,7 +43,7 @@ use polyport_model::{
     Prompt, ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
 use polyport_proto::Era;
-use polyport_rt::{Caller, Child, Opened, Stopper, Wait};
+use polyport_rt::{Caller, Child, Late, Opened, Stopper, Wait};
 use polyport_wire::{Raw, splice};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -326,7 +326,7 @@ impl Client {
                 None => answered.await,
                 Some(end) => timeout_at(end, answered)
                     .await
-                    .map_err(|_| ClientError::TimedOut(begun.elapsed().into()))?,
+                    .map_err(|_| ClientError::TimedOut(self.late(begun.elapsed())))?,
             };
             asked = answered?;
         }
@@ -370,10 +370,9 @@ impl Client {
         String::from_utf8(text).map_err(|error| ClientError::Unreadable(error.to_string()))
     }
 
-    /// What the server has answered within this time that fits no request, in words: why somebody waits in vain, perhaps.
-    /// [`ClientError::TimedOut`] has it already.
-    pub fn odd_answer(&self, within: Duration) -> Option<String> {
-        self.caller.odd_answer(within)
+    /// How things stand for somebody who has waited so long in vain, by a bound of his own. [`ClientError::TimedOut`] has it already.
+    pub fn late(&self, after: Duration) -> Late {
+        self.caller.late(after)
     }
 
     /// Has the connection ended?

@@ -1,12 +1,13 @@
 //! What a transport does for a caller: takes its messages to the server. What comes back is given to its [`Inbox`](super::Inbox).
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use polyport_proto::Revision;
 use polyport_wire::RequestId;
 
-use super::CallError;
+use super::{CallError, Stage};
 use crate::handler::BoxFuture;
 
 /// A message on its way to the server.
@@ -26,7 +27,7 @@ pub struct Request {
     /// Its id.
     pub id: RequestId,
     /// Its method.
-    pub method: String,
+    pub method: Arc<str>,
     /// What it names, where the revision wants that said in a header: a tool, a prompt, an address, a task.
     pub name: Option<String>,
     /// Where its parameters are in the text.
@@ -41,6 +42,11 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// Nobody waits for the answer to this request any more. `note` tells the server so, where it may be told.
     fn forget(&self, id: &RequestId, note: Option<Outgoing>);
+
+    /// How far a request has come that has no answer.
+    fn stage(&self, _id: &RequestId) -> Stage {
+        Stage::Sent
+    }
 
     /// How long a server may leave the question about its era unanswered before that means the legacy era; None: silence is no
     /// evidence here.

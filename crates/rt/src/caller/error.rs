@@ -1,10 +1,11 @@
 //! Why a request has no result.
 
 use std::fmt;
-use std::time::Duration;
 
 use polyport_model::RpcError;
 use polyport_wire::Raw;
+
+use super::Late;
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -53,35 +54,6 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
-
-/// How long no answer came, and what has come in its place.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Late {
-    /// How long it was waited for.
-    pub after: Duration,
-    /// What the server answered meanwhile that fits no request, in words.
-    pub odd: Option<String>,
-}
-
-impl From<Duration> for Late {
-    fn from(after: Duration) -> Self {
-        Self { after, odd: None }
-    }
-}
-
-impl fmt::Display for Late {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.after.as_millis() {
-            millis @ 0..100 => write!(f, "no answer after {millis} ms")?,
-            _ => write!(f, "no answer after {:.1} s", self.after.as_secs_f64())?,
-        }
-        match &self.odd {
-            Some(odd) => write!(f, "; {odd}"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// An HTTP status instead of an answer.
 #[derive(Clone, Debug, Default)]

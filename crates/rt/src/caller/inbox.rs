@@ -11,7 +11,7 @@ use polyport_proto::http::HeaderParam;
 use polyport_wire::{Kind, Limits, Malformed, Message, Raw, RequestId, batch, write};
 use tokio::time::Instant;
 
-use super::{CallError, MAX_QUESTIONS, Shared, Speaker};
+use super::{CallError, MAX_QUESTIONS, Shared, Speaker, late};
 
 /// Questions of a server that are answered at once.
 const MAX_ASKED: usize = 64;
@@ -128,7 +128,11 @@ impl Inbox {
     }
 
     fn take_one(&self, request: Option<&RequestId>, frame: &Bytes, limits: &Limits) {
-        match Message::parse(frame.clone(), limits) {
+        let parsed = Message::parse(frame.clone(), limits);
+        if parsed.is_err() {
+            self.0.lock().heard = Some((Instant::now(), "something that is no message"));
+        }
+        match parsed {
             Ok(message) => self.give(request, message),
             // Broken, and yet a message: if anybody waits for one alone, it was that.
             Err(malformed) if is_meant(frame) && !is_asked(&malformed) => {
@@ -164,6 +168,7 @@ impl Inbox {
         let id = message.take_id();
         let mut state = self.0.lock();
         state.questions = 0;
+        state.heard = Some(late::now(message.kind()));
         let waiting = id.as_ref().and_then(|id| state.waiting.remove(id));
         match (result, waiting) {
             (Some(result), Some(waiting)) => {
@@ -180,7 +185,9 @@ impl Inbox {
     }
 
     fn note(&self, request: Option<&RequestId>, message: &Message) {
+        let now = Instant::now();
         let mut state = self.0.lock();
+        state.heard = Some((now, late::what(message)));
         if message.method() == "notifications/progress"
             && let Some(raw) = message.params().raw()
             && let Ok(progress) = raw.decode::<ProgressParams>()
@@ -189,7 +196,7 @@ impl Inbox {
             // A token that somebody else has chosen may be the number of a request.
             && let Some(hears) = waiting.progress.clone()
         {
-            waiting.heard = Instant::now();
+            waiting.heard = now;
             drop(state);
             if catch_unwind(AssertUnwindSafe(|| hears(progress))).is_err() {
                 tracing::error!(
@@ -234,6 +241,7 @@ impl Inbox {
     fn answer(&self, request: Option<&RequestId>, message: &Message) {
         self.count(request, &message.method());
         let mut state = self.0.lock();
+        state.heard = Some((Instant::now(), late::what(message)));
         let waiting = request.and_then(|id| state.waiting.get(id));
         let of_request = waiting.and_then(|waiting| waiting.answers.clone());
         let Some(answerer) = of_request.or_else(|| state.answerer.clone()) else {
@@ -252,16 +260,22 @@ impl Inbox {
             if answering < MAX_ASKED * 2 {
                 self.spawn(None, async move {
                     let refusal = written(&ours, Err(Raw::from_static(TOO_MANY)));
-                    let _ = whose.send(refusal, None).await;
+                    let _ = whose.send(late::now(Kind::Failure), refusal, None).await;
                 });
             }
             return;
         }
         let answer = answerer(&message.method(), message.params().raw());
         self.spawn(Some(id), async move {
-            let text = written(&ours, answer.await);
+            let answer = answer.await;
+            let kind = if answer.is_ok() {
+                Kind::Response
+            } else {
+                Kind::Failure
+            };
+            let text = written(&ours, answer);
             // A server that takes nothing more has ended, which the next read shows.
-            let _ = whose.send(text, None).await;
+            let _ = whose.send(late::now(kind), text, None).await;
             whose.lock().asked.remove(&ours);
         });
     }

@@ -3,6 +3,7 @@
 mod carrier;
 mod error;
 mod inbox;
+mod late;
 mod line;
 mod noted;
 mod offer;
@@ -17,9 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use polyport_model::INITIALIZE;
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{Asking, ClientFacts, Revision, Revisions};
-use polyport_wire::{Raw, RequestId};
+use polyport_wire::{Kind, Raw, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
@@ -27,8 +29,10 @@ use tokio::time::Instant;
 
 use crate::handler::BoxFuture;
 pub use carrier::{Carrier, Outgoing, Request};
-pub use error::{CallError, Late, Status};
+pub use error::{CallError, Status};
 pub use inbox::Inbox;
+use late::Noticed;
+pub use late::{LastMessage, Late, OpenRequest, Stage, Standing};
 use noted::Noted;
 pub use offer::Offer;
 pub use open::{Opened, Patience};
@@ -87,6 +91,9 @@ struct State {
     junk: bool,
     /// What the server answered last that fits no request, and when.
     odd: Option<(Instant, String)>,
+    /// The last message from the server, and the last to it.
+    heard: Option<Noticed>,
+    said: Option<Noticed>,
     /// How often the conversation has been opened again.
     reopened: u64,
     /// The server has forgotten it since.
@@ -97,6 +104,8 @@ struct State {
 
 /// A request that has no answer yet.
 struct Waiting {
+    method: Arc<str>,
+    begun: Instant,
     sender: oneshot::Sender<Result<Raw, CallError>>,
     progress: Option<OnProgress>,
     answers: Option<Answerer>,
@@ -125,7 +134,9 @@ impl Caller {
         let Some((id, message)) = opening else {
             return Ok((caller, None));
         };
-        let opened = caller.ask(id, message, &caller.patient()).await?;
+        let opened = caller
+            .ask(INITIALIZE, id, message, &caller.patient())
+            .await?;
         let initialized = caller.shared.lock().asking.initialized();
         caller.send(initialized).await?;
         Ok((caller, Some(opened)))
@@ -150,6 +161,8 @@ impl Caller {
             questions: 0,
             junk: false,
             odd: None,
+            heard: None,
+            said: None,
             reopened: 0,
             is_forgotten: false,
             mirrored: HashMap::new(),
@@ -213,19 +226,18 @@ impl Caller {
         let sending = {
             let mut state = self.shared.lock();
             let (_, message) = state.asking.request(method, params, "");
+            let outgoing = state.outgoing(late::now(Kind::Request), message, None);
             let carrier = state.carrier.as_ref();
-            carrier.map(|carrier| carrier.send(state.outgoing(message, None)))
+            carrier.map(|carrier| carrier.send(outgoing))
         };
         if let Some(sending) = sending {
             runtime.spawn(tokio::time::timeout(self.timeout, sending));
         }
     }
 
-    /// What the server has answered within this time that fits no request, in words.
-    pub fn odd_answer(&self, within: Duration) -> Option<String> {
-        let state = self.shared.lock();
-        let (when, odd) = state.odd.as_ref()?;
-        (when.elapsed() <= within).then(|| odd.clone())
+    /// How things stand for somebody who has waited so long in vain.
+    pub fn late(&self, after: Duration) -> Late {
+        self.shared.lock().late(after, None)
     }
 
     /// How long a request is waited for where nothing else is said.
@@ -233,12 +245,13 @@ impl Caller {
         self.timeout
     }
 
-    /// Sends a message as it is, without framing.
+    /// Sends a notification as it is, without framing.
     ///
     /// # Errors
     /// The connection has ended.
     pub async fn send(&self, message: Vec<u8>) -> Result<(), CallError> {
-        self.shared.send(message, None).await
+        let said = late::now(Kind::Notification);
+        self.shared.send(said, message, None).await
     }
 
     /// Answers from now on what a legacy server asks. Without, its requests are kept as notifications are.
@@ -365,7 +378,8 @@ impl State {
         first.filter(|_| hearing.next().is_none())
     }
 
-    fn outgoing(&self, text: Vec<u8>, request: Option<Request>) -> Outgoing {
+    fn outgoing(&mut self, said: Noticed, text: Vec<u8>, request: Option<Request>) -> Outgoing {
+        self.said = Some(said);
         if let Some(tap) = &self.tap {
             tap(Speaker::Client, &text);
         }
@@ -383,11 +397,17 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send(&self, text: Vec<u8>, request: Option<Request>) -> Result<(), CallError> {
+    async fn send(
+        &self,
+        said: Noticed,
+        text: Vec<u8>,
+        request: Option<Request>,
+    ) -> Result<(), CallError> {
         let sending = {
-            let state = self.lock();
+            let mut state = self.lock();
+            let outgoing = state.outgoing(said, text, request);
             let carrier = state.carrier.as_ref().ok_or(CallError::Closed)?;
-            carrier.send(state.outgoing(text, request))
+            carrier.send(outgoing)
         };
         sending.await
     }

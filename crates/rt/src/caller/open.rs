@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polyport_model::{
-    DiscoverResult, Implementation, InitializeResult, RpcError, ServerCapabilities,
-    UnsupportedVersionData,
+    DiscoverResult, INITIALIZE, Implementation, InitializeResult, RpcError, SERVER_DISCOVER,
+    ServerCapabilities, UnsupportedVersionData,
 };
 use polyport_proto::era::{Verdict, judge};
 use polyport_proto::{Asking, ClientFacts, Era, Revision, Revisions};
@@ -204,7 +204,7 @@ impl Caller {
             carrier.silence(patience.probe)
         };
         let wait = at_most(patience.handshake);
-        let mut probing = pin!(self.ask(id, message, &wait));
+        let mut probing = pin!(self.ask(SERVER_DISCOVER, id, message, &wait));
         let early = timeout(silence.unwrap_or(Duration::MAX), &mut probing).await;
         let is_answered = early.is_ok();
         if let Ok(answer) = early
@@ -242,7 +242,8 @@ impl Caller {
     /// Asks what the server speaks, of the modern era only.
     async fn find_modern(&self, ours: Revisions, patience: Patience) -> Result<Opened, CallError> {
         let (id, message) = self.shared.lock().asking.probe();
-        let answer = self.ask(id, message, &at_most(patience.handshake)).await;
+        let wait = at_most(patience.handshake);
+        let answer = self.ask(SERVER_DISCOVER, id, message, &wait).await;
         let refused = match answer {
             Err(CallError::Status(status)) if status.error.is_none() => {
                 return Err(CallError::Status(status));
@@ -292,7 +293,8 @@ impl Caller {
 
     async fn discover(&self, revision: Revision, patience: Duration) -> Result<Opened, CallError> {
         let (id, message) = self.shared.lock().asking.probe();
-        let found = self.ask(id, message, &at_most(patience)).await?;
+        let wait = at_most(patience);
+        let found = self.ask(SERVER_DISCOVER, id, message, &wait).await?;
         let found = found.decode().map_err(|error| unreadable(&error))?;
         Ok(Opened::discovered(revision, found))
     }
@@ -304,7 +306,8 @@ impl Caller {
                 "no revision with a handshake".to_owned(),
             ));
         };
-        let result = self.ask(id, message, &at_most(patience)).await;
+        let wait = at_most(patience);
+        let result = self.ask(INITIALIZE, id, message, &wait).await;
         let result = result.map_err(|error| match supported(&error) {
             Some(theirs) => CallError::NoCommonRevision(theirs),
             None => error,
@@ -322,7 +325,7 @@ impl Caller {
             state.asking.initialized()
         };
         let sent = timeout(patience, self.send(initialized)).await;
-        sent.map_err(|_| CallError::TimedOut(patience.into()))??;
+        sent.map_err(|_| CallError::TimedOut(self.late(patience)))??;
         Ok(Opened {
             revision,
             server: Some(result.server_info),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use polyport_model::META_LOG_LEVEL;
 use polyport_proto::Era;
 use polyport_proto::http::mirror::name_in;
-use polyport_wire::{Raw, RequestId};
+use polyport_wire::{Kind, Raw, RequestId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{CallError, Caller, Late, OnProgress, Request, Shared, Wait, Waiting, Why};
+use super::{CallError, Caller, Late, OnProgress, Request, Shared, Wait, Waiting, Why, late};
 
 impl Caller {
     /// Asks, and once more where the server has forgotten the conversation: it has not done anything then.
@@ -56,38 +56,35 @@ impl Caller {
             (written, state.asking.revision())
         };
         let mirrors = revision.profile().mirrored_headers;
+        let asked: Arc<str> = method.into();
         let request = Request {
             id: written.id.clone(),
-            method: method.to_owned(),
+            method: asked.clone(),
             name: mirrors
                 .then(|| name_in(method, params).map(Cow::into_owned))
                 .flatten(),
             params: written.params,
         };
-        let asked = self.ask_known(written.id, written.text, Some(request), wait);
-        match asked.await {
+        let answered = self.ask_known(asked, written.id, written.text, Some(request), wait);
+        match answered.await {
             Err(CallError::Status(status)) => Err(status.meant()),
             other => other,
         }
     }
 
-    fn late(&self, begun: Instant) -> CallError {
-        let after = begun.elapsed();
-        let odd = self.odd_answer(after);
-        CallError::TimedOut(Late { after, odd })
-    }
-
     pub(super) async fn ask(
         &self,
+        method: &str,
         id: RequestId,
         message: Vec<u8>,
         wait: &Wait,
     ) -> Result<Raw, CallError> {
-        self.ask_known(id, message, None, wait).await
+        self.ask_known(method.into(), id, message, None, wait).await
     }
 
     async fn ask_known(
         &self,
+        method: Arc<str>,
         id: RequestId,
         message: Vec<u8>,
         request: Option<Request>,
@@ -103,6 +100,8 @@ impl Caller {
             // Asked for only to know that something comes, it is for nobody.
             let unheard = || wait.idle.map(|_| Arc::new(|_| {}) as OnProgress);
             let waiting = Waiting {
+                method,
+                begun,
                 sender,
                 progress: wait.progress.clone().or_else(unheard),
                 answers: wait.answers.clone(),
@@ -118,7 +117,9 @@ impl Caller {
             why: wait.why.as_ref(),
         };
         let end = wait.total.map(|total| begun + total);
-        let sent = self.shared.send(message, request);
+        let sent = self
+            .shared
+            .send((begun, late::kind(Kind::Request)), message, request);
         match until(end.or_else(|| wait.idle.map(|idle| begun + idle)), sent).await {
             Some(Ok(())) => {}
             Some(Err(error)) => {
@@ -126,7 +127,7 @@ impl Caller {
                 self.shared.lock().waiting.remove(&id);
                 return Err(error);
             }
-            None => return Err(self.late(begun)),
+            None => return Err(CallError::TimedOut(unanswered.late(begun).unsent())),
         }
         loop {
             let idle = wait.idle.and_then(|idle| Some(unanswered.heard()? + idle));
@@ -141,7 +142,7 @@ impl Caller {
             let is_idle = wait.idle.zip(unanswered.heard());
             let is_idle = is_idle.is_some_and(|(idle, heard)| heard.elapsed() >= idle);
             if is_idle || end.is_some_and(|end| Instant::now() >= end) {
-                return Err(self.late(begun));
+                return Err(CallError::TimedOut(unanswered.late(begun)));
             }
         }
     }
@@ -173,15 +174,18 @@ impl Unanswered<'_> {
         }
         Some(waiting.heard)
     }
-}
 
-impl Unanswered<'_> {
+    /// How things stand, now that it is no longer waited for.
+    fn late(&self, begun: Instant) -> Late {
+        self.shared.lock().late(begun.elapsed(), Some(self.id))
+    }
+
     /// Tells the server that nobody waits.
     fn give_up(&self) {
         let why = self.why.and_then(|why| why());
-        let state = self.shared.lock();
+        let mut state = self.shared.lock();
         let note = state.asking.cancel(self.id, why.as_deref());
-        let note = note.map(|text| state.outgoing(text, None));
+        let note = note.map(|text| state.outgoing(late::now(Kind::Notification), text, None));
         let carrier = state.carrier.clone();
         drop(state);
         if let Some(carrier) = carrier {

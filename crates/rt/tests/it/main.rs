@@ -1,6 +1,7 @@
 //! The driver against scripts: both eras, faults of the line, cancellation, drain. In virtual time.
 #![allow(clippy::unwrap_used)]
 
+mod asked;
 mod brought;
 mod calling;
 mod cancels;
@@ -10,6 +11,7 @@ mod faults;
 mod given_up;
 mod hostile;
 mod journal;
+mod late;
 mod layers;
 mod legacy;
 mod life;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use polyport_proto::{Era, Revisions};
-use polyport_rt::{CallError, Wait};
+use polyport_rt::{CallError, Stage, Wait};
 use polyport_testkit::Web;
 use polyport_testkit::web::{Reply, Then};
 use serde_json::json;
@@ -171,6 +171,82 @@ async fn br_077_v_412_a_call_that_fails_fails_alone_and_soon() {
             assert_eq!(kind(&error), want, "{shown}: {error}");
             assert!(begun.elapsed() < Duration::from_secs(5), "{shown}");
             caller.request("tools/list", "{}").await.unwrap();
+        }
+    }
+}
+
+/// Whoever waits in vain hears whether a response had begun, and whether a stream was open.
+// req: S-LATE
+#[tokio::test]
+async fn how_far_a_late_answer_had_come_is_said() {
+    const HEAD: &str =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n";
+    let wait = Wait {
+        total: Some(Duration::from_millis(400)),
+        ..Wait::default()
+    };
+    let note = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n";
+    let nothing = "last heard: an answer";
+    for (reply, stage, said, heard) in [
+        (
+            Reply::raw("", Then::Silence),
+            Stage::Unanswered,
+            "no response has begun",
+            nothing,
+        ),
+        (
+            Reply::raw(HEAD, Then::Silence),
+            Stage::Unanswered,
+            "no response has begun",
+            nothing,
+        ),
+        (
+            Reply::raw(format!("{HEAD}\r\n{{"), Then::Silence),
+            Stage::Begun,
+            "its response has begun and not ended",
+            nothing,
+        ),
+        (
+            Reply::events("", ": alive\n\n", Then::Silence),
+            Stage::Streaming,
+            "its stream is open",
+            nothing,
+        ),
+        (
+            Reply::events("", note, Then::Silence),
+            Stage::Streaming,
+            "its stream is open",
+            "last heard: notifications/message",
+        ),
+        (
+            Reply::events("", "id: 1\nretry: 60000\ndata:\n\n", Then::End),
+            Stage::Broken,
+            "its stream has broken off",
+            nothing,
+        ),
+    ] {
+        for era in [Era::Legacy, Era::Modern] {
+            if era == Era::Modern && stage == Stage::Broken {
+                // There it cannot be resumed, and so is no longer waited for.
+                continue;
+            }
+            let shown = format!("{era:?} {reply:?}");
+            let reply = reply.clone();
+            let (_web, caller) = asked_with(move |_| reply.clone(), era).await;
+            let asked = caller.request_waiting("tools/call", "{}", &wait).await;
+            let Err(CallError::TimedOut(late)) = asked else {
+                panic!("{shown}: {asked:?}");
+            };
+            let text = late.to_string();
+            let parts: Vec<&str> = text.split("; ").collect();
+            assert!(
+                parts[0].starts_with("no answer to tools/call after "),
+                "{text}"
+            );
+            assert_eq!(parts[1], said, "{shown}: {text}");
+            assert!(parts[2].starts_with(heard), "{shown}: {text}");
+            assert_eq!(parts.len(), 3, "{shown}: {text}");
+            assert_eq!(late.standing.unwrap().open[0].stage, stage, "{shown}");
         }
     }
 }

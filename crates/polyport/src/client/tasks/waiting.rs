@@ -85,7 +85,7 @@ impl Task<'_> {
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(ClientError::TimedOut(begun.elapsed().into()));
+                return Err(ClientError::TimedOut(self.client.late(begun.elapsed())));
             }
             sleep(pause.min(left)).await;
         }
@@ -140,7 +140,7 @@ impl Task<'_> {
                     sleep(patience).await;
                     return match state.status {
                         TaskStatus::Cancelled => ClientError::Cancelled,
-                        _ => ClientError::TimedOut(patience.into()),
+                        _ => ClientError::TimedOut(self.client.late(patience)),
                     };
                 }
                 Ok(state) => (rest, broken) = (pause(&state).max(POLL), 0),
