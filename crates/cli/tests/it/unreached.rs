@@ -237,27 +237,33 @@ fn the_end_of_a_connection_is_no_word_of_a_program() {
     assert!(!err.contains("standard error"), "{err}");
 }
 
-/// What a server says that it speaks over a WebSocket is shown as it says it.
-// req: D-20
+/// What a server says that it speaks over a WebSocket is shown as it says it; what was not offered is not spoken.
+// req: D-20, S-SOCKET-OFFER
 #[test]
-fn d_20_another_subprotocol_is_shown_as_it_is_written() {
+fn d_20_another_subprotocol_is_refused_as_it_is_written() {
     let place = Place::new();
     let port = free_port();
     let _server = Standing::at(&place, port);
-    for (chosen, want) in [
+    for (chosen, code, want) in [
         (
             "x-other: foo",
+            0,
             "warning: the server does not say that it speaks MCP over this WebSocket\n",
         ),
         (
             "sec-websocket-protocol: foo",
-            "warning: the server says that it speaks something else than MCP over this WebSocket (subprotocol: foo)\n",
+            6,
+            "its WebSocket speaks a sub-protocol that was not offered: foo\n",
         ),
-        ("sec-websocket-protocol: mcp", ""),
+        ("sec-websocket-protocol: mcp", 0, ""),
     ] {
         let between = between(port, chosen);
-        let (code, _, err) = run(&place, &["ls", &format!("ws://127.0.0.1:{between}/ws")]);
-        assert_eq!((code, &*err), (0, want), "{chosen}");
+        let (got, _, err) = run(&place, &["ls", &format!("ws://127.0.0.1:{between}/ws")]);
+        assert_eq!(got, code, "{chosen}: {err}");
+        assert!(
+            err.contains(want) && (code != 0 || err == want),
+            "{chosen}: {err}"
+        );
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) fn nothing(status: u16) -> String {
 }
 
 /// The beginning of a text that people may read; a page is none.
-pub(super) fn shown(text: &[u8]) -> String {
+pub(crate) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let text = text.trim();
     if text.starts_with('<') {

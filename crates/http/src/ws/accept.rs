@@ -155,7 +155,7 @@ async fn serve(
 }
 
 /// Is a word among those of a header, which is a list?
-fn has(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
+pub(super) fn has(headers: &HeaderMap, name: header::HeaderName, word: &str) -> bool {
     headers
         .get_all(name)
         .iter()

@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::PROTOCOL;
+use super::accept::has;
 use super::stream::Lines;
 use crate::client::connect::Connection;
 use crate::client::take;
@@ -65,21 +66,47 @@ async fn handshake(connection: &Connection) -> Result<hyper::upgrade::Upgraded, 
         }
         return Err(CallError::Status(Box::new(status)));
     }
-    let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
-    if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes())
-    {
-        let why = "its handshake of a WebSocket is not an answer to ours".to_owned();
-        return Err(CallError::Unreadable(why));
-    }
-    // D-20.
-    match response.headers().get(header::SEC_WEBSOCKET_PROTOCOL) {
-        Some(chosen) if chosen.as_bytes() == PROTOCOL.as_bytes() => {}
-        Some(chosen) => tracing::warn!(
-            subprotocol = &*String::from_utf8_lossy(chosen.as_bytes()),
-            "the server says that it speaks something else than MCP over this WebSocket"
-        ),
-        None => tracing::warn!("the server does not say that it speaks MCP over this WebSocket"),
-    }
+    check(response.headers(), &key).map_err(CallError::Unreadable)?;
     let upgraded = hyper::upgrade::on(response).await;
     upgraded.map_err(|error| CallError::Broken(error.to_string()))
+}
+
+/// Is this how a server agrees to what was asked, and to no more (RFC 6455, 4.1)?
+fn check(headers: &HeaderMap, key: &str) -> Result<(), String> {
+    let accepted = headers.get(header::SEC_WEBSOCKET_ACCEPT);
+    let is_ours = |accepted: &HeaderValue| {
+        accepted.as_bytes() == derive_accept_key(key.as_bytes()).as_bytes()
+    };
+    let is_switched =
+        has(headers, header::UPGRADE, "websocket") && has(headers, header::CONNECTION, "upgrade");
+    if !is_switched || !accepted.is_some_and(is_ours) {
+        return Err("its handshake of a WebSocket is not an answer to ours".to_owned());
+    }
+    // Its messages would be packed in a way that we cannot unpack.
+    if let Some(extensions) = said(headers, header::SEC_WEBSOCKET_EXTENSIONS) {
+        return Err(format!(
+            "its WebSocket has an extension that was not offered: {extensions}"
+        ));
+    }
+    match said(headers, header::SEC_WEBSOCKET_PROTOCOL) {
+        Some(chosen) if chosen == PROTOCOL => {}
+        Some(chosen) => {
+            return Err(format!(
+                "its WebSocket speaks a sub-protocol that was not offered: {chosen}"
+            ));
+        }
+        // D-20.
+        None => {
+            tracing::warn!("the server does not say that it speaks MCP over this WebSocket");
+        }
+    }
+    Ok(())
+}
+
+/// What a header says, however often it comes; None: nothing.
+fn said(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
+    let values = headers.get_all(name);
+    let values = values.iter().map(|value| take::shown(value.as_bytes()));
+    let said: Vec<String> = values.filter(|value| !value.is_empty()).collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }

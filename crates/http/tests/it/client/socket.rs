@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
@@ -232,6 +233,76 @@ async fn a_handshake_that_is_none_is_a_typed_error() {
         let opening = open(target, facts(), Revisions::ALL, soon());
         let error = timeout(LONG, opening).await.unwrap().expect_err(&shown);
         assert_eq!(kind(&error), want, "{shown}: {error}");
+    }
+}
+
+/// What a server agrees to that was not offered is not what both speak: no connection comes of it.
+// req: S-SOCKET-OFFER
+#[tokio::test]
+async fn a_handshake_agrees_to_what_was_offered_and_to_no_more() {
+    const SWITCHED: &str = "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n";
+    let (extension, protocol, other) = (
+        "an extension that was not offered: ",
+        "a sub-protocol that was not offered: ",
+        "not an answer to ours",
+    );
+    for (head, want) in [
+        (format!("{SWITCHED}Sec-WebSocket-Protocol: mcp\r\n"), None),
+        // D-20.
+        (SWITCHED.to_owned(), None),
+        (
+            format!("{SWITCHED}Sec-WebSocket-Extensions:\r\nSec-WebSocket-Protocol:\r\n"),
+            None,
+        ),
+        (
+            format!("{SWITCHED}Sec-WebSocket-Extensions: permessage-deflate\r\n"),
+            Some(format!("{extension}permessage-deflate")),
+        ),
+        (
+            format!(
+                "{SWITCHED}Sec-WebSocket-Extensions: x-a; b=1\r\nSec-WebSocket-Extensions: x-c\r\n"
+            ),
+            Some(format!("{extension}x-a; b=1, x-c")),
+        ),
+        (
+            format!("{SWITCHED}Sec-WebSocket-Protocol: graphql-ws\r\n"),
+            Some(format!("{protocol}graphql-ws")),
+        ),
+        (
+            format!("{SWITCHED}Sec-WebSocket-Protocol: mcp, chat\r\n"),
+            Some(format!("{protocol}mcp, chat")),
+        ),
+        (
+            format!("{SWITCHED}Sec-WebSocket-Protocol: mcp\r\nSec-WebSocket-Protocol: chat\r\n"),
+            Some(format!("{protocol}mcp, chat")),
+        ),
+        (
+            "Connection: Upgrade\r\nUpgrade: h2c\r\n".to_owned(),
+            Some(other.to_owned()),
+        ),
+        ("Upgrade: websocket\r\n".to_owned(), Some(other.to_owned())),
+    ] {
+        let shown = head.clone();
+        let web = Web::serve(move |asked| {
+            let key = asked.header("sec-websocket-key").unwrap();
+            let accept = derive_accept_key(key.as_bytes());
+            let text = format!(
+                "HTTP/1.1 101 Switching Protocols\r\n{head}Sec-WebSocket-Accept: {accept}\r\n\r\n"
+            );
+            Reply::raw(text, Then::Silence)
+        })
+        .await;
+        let target = Target::new(&web.url("/mcp").replace("http", "ws")).unwrap();
+        let opening = open(target, facts(), Revisions::ALL, soon());
+        let error = timeout(LONG, opening).await.unwrap().expect_err(&shown);
+        match want {
+            // Nobody answers what it is asked then.
+            None => assert_eq!(kind(&error), "timed out", "{shown}: {error}"),
+            Some(want) => {
+                assert_eq!(kind(&error), "unreadable", "{shown}: {error}");
+                assert!(error.to_string().ends_with(&want), "{shown}: {error}");
+            }
+        }
     }
 }
 
