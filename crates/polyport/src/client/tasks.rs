@@ -1,5 +1,6 @@
 //! Calls that a server goes on with by itself: begun, looked at and given up, the same in both forms of tasks.
 
+mod state;
 mod waiting;
 
 use std::collections::HashSet;
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use memchr::memmem::Finder;
 use polyport_model::{
-    CallTool, CallToolParams, CallToolResult, CoreTask, CreateCoreTaskResult, EXTENSION_TASKS,
-    Method, Object, ResultType, Task as TaskState, TaskMetadata, TaskSupport, Tool,
+    CallTool, CallToolParams, CallToolResult, EXTENSION_TASKS, Method, Object, Task as TaskState,
+    TaskMetadata, TaskSupport, Tool,
 };
 use polyport_proto::TaskForm;
 use polyport_rt::Wait;
@@ -23,7 +24,6 @@ use super::{Client, ClientError, unreadable};
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is looked for before a result is decoded.
-static TASK_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"taskId\""));
 static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"isError\""));
 
 /// What has become of a call that might be a task.
@@ -90,11 +90,11 @@ impl Client {
         };
         let params = serde_json::to_string(&params).map_err(|error| unreadable(&error))?;
         let result = self.in_rounds(CallTool::NAME, &params, None).await?;
+        let form = self.task_form();
         let id = if is_core {
-            let created: CreateCoreTaskResult = result.decode().map_err(|e| unreadable(&e))?;
-            Some(created.task.task_id)
+            Some(state::created(form, &result)?)
         } else {
-            self.task_of(CallTool::NAME, &result)
+            state::became(form, CallTool::NAME, &result)?
         };
         match id {
             Some(id) => Ok(Called::Task(self.task(id))),
@@ -166,7 +166,7 @@ impl Client {
             }
             other => other?,
         };
-        Ok(match self.task_of(method, &result) {
+        Ok(match state::became(self.task_form(), method, &result)? {
             Some(id) => Called::Task(self.task(id)),
             None => Called::Done(result),
         })
@@ -178,8 +178,7 @@ impl Client {
         splice::stamp(params, "\"task\":{}", &mut asked);
         let asked = String::from_utf8_lossy(&asked);
         let created = self.in_rounds(CallTool::NAME, &asked, None).await?;
-        let created: CreateCoreTaskResult = created.decode().map_err(|e| unreadable(&e))?;
-        Ok(self.task(created.task.task_id))
+        Ok(self.task(state::created(self.task_form(), &created)?))
     }
 
     /// Has the list of tools said that the tool of this call runs as a task only?
@@ -202,18 +201,6 @@ impl Client {
     async fn is_task_only(&self, params: &str) -> Result<bool, ClientError> {
         self.tools().await?;
         Ok(self.task_only.has(params))
-    }
-
-    /// The task that a call has become without having been asked to; none: it is answered.
-    fn task_of(&self, method: &str, result: &Raw) -> Option<String> {
-        if method != CallTool::NAME
-            || self.task_form() != TaskForm::Extension
-            || TASK_ID.find(result.as_bytes()).is_none()
-        {
-            return None;
-        }
-        let task: TaskState = result.decode().ok()?;
-        (task.result_type == Some(ResultType::Task)).then_some(task.task_id)
     }
 
     /// Waits for a call that has become a task as for one that has not: within the bounds of the call, and given up with it.
@@ -291,13 +278,14 @@ impl Task<'_> {
     async fn look_within(&self, wait: Option<Wait>) -> Result<TaskState, ClientError> {
         let params = self.params();
         let state = self.client.in_rounds("tasks/get", &params, wait).await?;
-        match self.client.task_form() {
-            TaskForm::Extension => self.client.typed_state(&state),
-            TaskForm::Core | TaskForm::Absent => {
-                let core: CoreTask = state.decode().map_err(|error| unreadable(&error))?;
-                Ok(widened(core))
-            }
+        self.client.check_state(&state)?;
+        let state = state::read(self.client.task_form(), &state)?;
+        if state.task_id != self.id {
+            // Neither is named: who knows the id of a task may be taken for the one who began it.
+            let why = "it is the state of another task than the one that was asked for";
+            return Err(ClientError::Unreadable(why.to_owned()));
         }
+        Ok(state)
     }
 
     /// Waits for its result; what it asks meanwhile is answered as in any call, in 16 rounds at most. None: as long as the server keeps it,
@@ -345,23 +333,4 @@ fn told_code(result: &Raw) -> Option<i32> {
     let text = text.filter(|_| result.is_error == Some(true))?;
     let code = text.strip_prefix("MCP error ")?.split(':').next()?;
     code.parse().ok()
-}
-
-/// The core's form in the words of the extension.
-fn widened(core: CoreTask) -> TaskState {
-    TaskState {
-        result_type: None,
-        task_id: core.task_id,
-        status: core.status,
-        status_message: core.status_message,
-        created_at: core.created_at,
-        last_updated_at: core.last_updated_at,
-        ttl_ms: core.ttl,
-        poll_interval_ms: core.poll_interval,
-        input_requests: None,
-        result: None,
-        error: None,
-        meta: core.meta,
-        extra: core.extra,
-    }
 }

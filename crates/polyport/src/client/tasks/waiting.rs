@@ -193,9 +193,9 @@ fn asking(questions: Object<InputRequest>) -> InputRequiredResult {
 
 /// How long to wait before the next look.
 fn pause(state: &TaskState) -> Duration {
-    let said = state
-        .poll_interval_ms
-        .map(|ms| u64::try_from(ms).unwrap_or(0));
+    // What is below nothing says nothing.
+    let said = state.poll_interval_ms;
+    let said = said.and_then(|ms| u64::try_from(ms).ok());
     let (shortest, longest) = POLLS;
     said.map_or(POLL, Duration::from_millis)
         .clamp(shortest, longest)

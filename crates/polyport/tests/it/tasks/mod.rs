@@ -4,6 +4,7 @@ mod bounds;
 mod client;
 mod core;
 mod extension;
+mod malformed;
 mod owners;
 
 use std::sync::Arc;
