@@ -12,8 +12,7 @@ use tokio::sync::Notify;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::nearest::nearest;
-use crate::pieces;
-use crate::terminal::{agrees, ask, default_of, done_there, is_terminal, misfit, waiting};
+use crate::terminal::{agrees, ask, defaults, done_there, is_terminal, misfit, waiting};
 use crate::ui;
 
 /// What a server has for the end of a call after a question that nobody answers.
@@ -183,9 +182,10 @@ impl Answers {
             }
         };
         // Who takes the form as it stands takes what it begins with.
-        for (name, property) in properties.iter().filter(|_| whole.is_some()) {
-            if let Some(value) = default_of(property).filter(|_| !given.contains(name)) {
-                given.insert(name.as_str(), pieces::value(value));
+        let defaults = defaults(&properties, form.requested_schema.as_raw());
+        for (name, value) in defaults.iter().filter(|_| whole.is_some()) {
+            if !given.contains(name) {
+                given.insert(name, value.clone());
             }
         }
         let missing = arguments::missing(&given, &schema);
@@ -205,7 +205,8 @@ impl Answers {
             let _asking = ui::Asking::begin();
             ui::say(&format!("{}\n", form.message));
             for (name, property) in &properties {
-                if !given.contains(name) && !ask(name, property, &schema, &mut given) {
+                let default = defaults.get(name);
+                if !given.contains(name) && !ask(name, property, &schema, default, &mut given) {
                     return ElicitResult::cancel();
                 }
             }

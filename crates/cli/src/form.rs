@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{choice, kinds, short_value, types};
+use crate::kinds::{choice, kinds, types};
 use crate::places::{Reading, Said, Step};
 use crate::references::resolve;
 use crate::table::Table;
 use crate::ui;
+use crate::written::{Written, shown};
 
 /// Members within members that are shown.
 const DEPTH: usize = 4;
@@ -29,7 +30,7 @@ const BOUNDS: [(&str, &str); 10] = [
 ];
 
 /// The arguments: a row for each, members of members by their dotted names.
-pub(crate) fn table(schema: &Value) -> Table {
+pub(crate) fn table(schema: &Value, written: &Written) -> Table {
     let mut table = Table::new([
         "argument",
         "type",
@@ -39,11 +40,21 @@ pub(crate) fn table(schema: &Value) -> Table {
         "description",
     ]);
     let reading = Reading::of(schema);
-    rows(&reading, &reading.whole(), "", 0, &mut table);
+    let whole = (reading.whole(), written.clone());
+    rows(&reading, &whole, "", 0, &mut table);
     table
 }
 
-fn rows(reading: &Reading<'_>, at: &Said<'_>, before: &str, depth: usize, table: &mut Table) {
+/// A place, and how what a schema says of it is written.
+type Place<'a> = (Said<'a>, Written);
+
+fn rows(
+    reading: &Reading<'_>,
+    (at, written): &Place<'_>,
+    before: &str,
+    depth: usize,
+    table: &mut Table,
+) {
     let required = reading.required(at);
     for member in reading.names(at) {
         if table.len() >= ROWS {
@@ -51,18 +62,20 @@ fn rows(reading: &Reading<'_>, at: &Said<'_>, before: &str, depth: usize, table:
         }
         let place = reading.at(at, Step::Member(member));
         let property = reading.told(&place);
+        let written = written.property(member);
         let name = format!("{before}{member}");
         let is_required = required.contains(&member);
         let values = match choice(reading, &place) {
             Some(_) => kinds(reading, &place).join(", "),
             None => String::new(),
         };
-        let default = property.get("default").map(short_value).unwrap_or_default();
+        let default = property.get("default");
+        let default = default.map(|read| shown(&written.text("default", read)));
         table.row([
             name.clone(),
-            kind(reading, &place, &property),
+            kind(reading, &place, &property, &written),
             if is_required { "yes" } else { "" }.to_owned(),
-            default,
+            default.unwrap_or_default(),
             values,
             text(&property["description"])
                 .or_else(|| text(&property["title"]))
@@ -70,15 +83,16 @@ fn rows(reading: &Reading<'_>, at: &Said<'_>, before: &str, depth: usize, table:
                 .to_owned(),
         ]);
         if depth < DEPTH {
+            let items = (reading.at(&place, Step::LAST), written.items());
+            let place = (place, written);
             rows(reading, &place, &format!("{name}."), depth + 1, table);
-            let items = reading.at(&place, Step::LAST);
             rows(reading, &items, &format!("{name}[]."), depth + 1, table);
         }
     }
 }
 
 /// What a value is, in words: `integer, >= 1`.
-fn kind(reading: &Reading<'_>, place: &Said<'_>, schema: &Value) -> String {
+fn kind(reading: &Reading<'_>, place: &Said<'_>, schema: &Value, written: &Written) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in types(reading, place) {
         let of = match name {
@@ -97,9 +111,9 @@ fn kind(reading: &Reading<'_>, place: &Said<'_>, schema: &Value) -> String {
     if let Some(format) = text(&schema["format"]) {
         kind += &format!(", {format}");
     }
-    for (keyword, shown) in BOUNDS {
+    for (keyword, word) in BOUNDS {
         if let Some(bound) = schema.get(keyword) {
-            kind += &format!(", {shown}{}", short_value(bound));
+            kind += &format!(", {word}{}", shown(&written.text(keyword, bound)));
         }
     }
     kind
@@ -305,7 +319,8 @@ mod tests {
     // req: S-SHOW
     #[test]
     fn a_form_has_a_row_for_each_place() {
-        let form = table(&schema()).without_empty().wrapped(None, "");
+        let written = Written::new(&crate::pieces::value(&schema()));
+        let form = table(&schema(), &written).without_empty().wrapped(None, "");
         let first: Vec<&str> = form.lines().take(6).collect();
         assert_eq!(
             first,

@@ -54,6 +54,7 @@ mod values;
 mod verb;
 mod verdicts;
 mod warnings;
+mod written;
 
 use std::process::ExitCode;
 

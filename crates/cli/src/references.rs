@@ -4,7 +4,7 @@ use polyport::schema::referred;
 use serde_json::Value;
 
 /// References that lead to references.
-const MOST: usize = 32;
+pub(crate) const MOST: usize = 32;
 
 /// Follows a reference within the schema. What stands beside it goes for what it refers to.
 pub(crate) fn resolve(root: &Value, schema: &Value) -> Value {

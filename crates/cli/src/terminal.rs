@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use polyport::Raw;
 use polyport::model::{ElicitResult, ElicitUrlParams, Object};
 use polyport::schema::Validator;
 use polyport::serde::Serialize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::arguments;
-use crate::kinds::short_value;
 use crate::limit::Person;
-use crate::pieces;
 use crate::places::Reading;
 use crate::ui;
+use crate::written::{Written, shown};
 
 /// Tries at one field of a form.
 const TRIES: usize = 3;
@@ -24,7 +24,7 @@ const TRIES: usize = 3;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Asks at the terminal for arguments that are required and not given; what nobody gives stays missing.
-pub(crate) async fn complete(given: Object, schema: &Value) -> Object {
+pub(crate) async fn complete(given: Object, schema: &Value, text: &Raw) -> Object {
     let missing: Vec<String> = arguments::required(schema)
         .into_iter()
         .filter(|name| !given.contains(name))
@@ -33,13 +33,15 @@ pub(crate) async fn complete(given: Object, schema: &Value) -> Object {
     if missing.is_empty() || !is_terminal() || ui::is_document() {
         return given;
     }
-    let (schema, mut asked) = (schema.clone(), given.clone());
+    let (schema, text, mut asked) = (schema.clone(), text.clone(), given.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let _asking = ui::Asking::begin();
+        let written = Written::new(&text);
         for name in missing {
             let reading = Reading::of(&schema);
             let property = reading.told(&reading.member(&name));
-            if !ask(&name, &property, &schema, &mut asked) {
+            let default = default_of(&property, &written.property(&name));
+            if !ask(&name, &property, &schema, default.as_ref(), &mut asked) {
                 break;
             }
         }
@@ -111,16 +113,21 @@ pub(crate) fn agrees(question: &str) -> Option<bool> {
 }
 
 /// Asks for one field. False: nobody answers any more.
-pub(crate) fn ask(name: &str, property: &Value, schema: &Value, given: &mut Object) -> bool {
+pub(crate) fn ask(
+    name: &str,
+    property: &Value,
+    schema: &Value,
+    default: Option<&Raw>,
+    given: &mut Object,
+) -> bool {
     let required = schema["required"].as_array().into_iter().flatten();
     let is_required = required.into_iter().any(|r| r == name);
     let about = property["description"]
         .as_str()
         .or_else(|| property["title"].as_str());
     let about = about.map(|about| format!(" ({about})")).unwrap_or_default();
-    let default = default_of(property);
     let skip = match default {
-        Some(value) => format!(", empty for {}", short_value(value)),
+        Some(value) => format!(", empty for {}", shown(value)),
         None if is_required => String::new(),
         None => ", empty for none".to_owned(),
     };
@@ -129,7 +136,7 @@ pub(crate) fn ask(name: &str, property: &Value, schema: &Value, given: &mut Obje
         ui::say(&format!("  {}: ", ui::one_line(&asked)));
         let Some(text) = line() else { return false };
         if let Some(value) = default.filter(|_| text.is_empty()) {
-            given.insert(name, pieces::value(value));
+            given.insert(name, value.clone());
             return true;
         }
         if text.is_empty() && !is_required {
@@ -149,10 +156,20 @@ pub(crate) fn ask(name: &str, property: &Value, schema: &Value, given: &mut Obje
     false
 }
 
-/// The value that a field begins with. What does not fit is none.
-pub(crate) fn default_of(property: &Value) -> Option<&Value> {
-    let default = property.get("default");
-    default.filter(|value| misfit(value, property).is_none())
+/// What the fields of a form begin with.
+pub(crate) fn defaults(properties: &Map<String, Value>, schema: &Raw) -> Object {
+    let written = Written::new(schema);
+    let default = |(name, property): (&String, &Value)| {
+        let default = default_of(property, &written.property(name))?;
+        Some((name.clone(), default))
+    };
+    properties.iter().filter_map(default).collect()
+}
+
+/// The value that a field begins with, as it is written. What does not fit is none.
+fn default_of(property: &Value, written: &Written) -> Option<Raw> {
+    let default = written.text("default", property.get("default")?);
+    misfit(&default, property).is_none().then_some(default)
 }
 
 /// What is wrong with a value. A schema that cannot be read is the server's to hold to.

@@ -168,7 +168,7 @@ impl Asked {
         let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
         let mut arguments = self.arguments(&schema)?;
         if !self.unchecked {
-            arguments = terminal::complete(arguments, &schema).await;
+            arguments = terminal::complete(arguments, &schema, tool.input_schema.as_raw()).await;
             check(&arguments, &schema, tool, &self.words)?;
         }
         let arguments = Raw::encode(&arguments).map_err(Failure::unexpected)?;

@@ -18,11 +18,13 @@ use crate::failure::Failure;
 use crate::form;
 use crate::nearest::nearest;
 use crate::pager::Paging;
+use crate::pieces;
 use crate::printing::Document;
 use crate::seen::{self, Callable};
 use crate::server::Words;
 use crate::table::wrap;
 use crate::typed::Typed;
+use crate::written::Written;
 use crate::{ui, verb};
 
 /// Characters on a line of text where that is no terminal, and at most.
@@ -207,7 +209,8 @@ fn of_tool(tool: &Tool, typed: &Typed) -> String {
         text += &format!("  {words}\n\n");
     }
     let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-    let form = form::table(&schema);
+    let written = Written::new(tool.input_schema.as_raw());
+    let form = form::table(&schema, &written);
     if form.len() == 0 {
         text += "  It takes no arguments.\n\n";
     } else {
@@ -239,7 +242,7 @@ async fn of_prompt(client: &Client, prompt: &Prompt, typed: &Typed) -> String {
     let mut text = head("prompt", &prompt.name, Some(prompt.display_name()));
     text += &paragraphs(prompt.description.as_deref());
     let schema = prompt::schema(prompt);
-    let form = form::table(&schema);
+    let form = form::table(&schema, &Written::new(&pieces::value(&schema)));
     if form.len() > 0 {
         text += &form.without_empty().wrapped(ui::width(), "  ");
         text.push('\n');

@@ -282,6 +282,43 @@ fn v_1005_nobody_agrees_to_what_nobody_has_seen() {
     }
 }
 
+/// What a form begins with is sent as it is written, however long its numbers are.
+// req: S-EXACT
+#[test]
+fn a_default_is_taken_as_it_is_written() {
+    let place = Place::new();
+    let script = scripted(ASKER);
+    let defaults = [
+        ("a", "integer", "123456789012345678901234567890"),
+        ("b", "integer", "-18446744073709551616"),
+        ("c", "integer", "1e2"),
+        ("d", "number", "0.1234567890123456789"),
+        ("e", "number", "1.50"),
+        ("f", "integer", "1.0"),
+    ];
+    let members = defaults
+        .map(|(name, kind, value)| format!(r#""{name}":{{"type":"{kind}","default":{value}}}"#));
+    let form = format!(
+        r#"FORM={{"type":"object","required":["a"],"properties":{{{}}}}}"#,
+        members.join(",")
+    );
+    let content = defaults.map(|(name, _, value)| format!(r#""{name}":{value}"#));
+    let want = format!(r#""content":{{{}}}"#, content.join(","));
+    let words = ["call", "--era", "legacy", "-e", &form];
+    let typed = with_script(&words, &script, &["t"]);
+    let (shown, _) = on_terminal(place.command(&typed), "\n\n\n\n\n\n");
+    let sent = std::fs::read_to_string(place.path("answered")).unwrap();
+    assert!(sent.contains(&want), "{shown}: {sent}");
+    for (name, _, value) in defaults {
+        let begins = format!("{name}, empty for {value}: ");
+        assert!(shown.contains(&begins), "{begins}: {shown}");
+    }
+    let words = [&words[..], &["--answer", "form=accept"]].concat();
+    let (code, _, err) = run(&place, &with_script(&words, &script, &["t"]));
+    let sent = std::fs::read_to_string(place.path("answered")).unwrap();
+    assert!(code == 0 && sent.contains(&want), "{err}: {sent}");
+}
+
 /// What a form begins with is shown, and taken by whoever leaves it as it is. What does not fit is nothing to begin with.
 // req: BR-155
 #[test]

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use fast::Program;
 pub(crate) use message::{MAX_POINTER, pointer_step};
-pub use reference::referred;
+pub use reference::{pointed, referred};
 use slow::Slow;
 pub use tool::{close, output_schema, tool_schema};
 pub(crate) use words::{MAX_SHOWN, cut};
