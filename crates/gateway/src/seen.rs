@@ -6,6 +6,7 @@ use std::fmt;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use polyport::Raw;
+use polyport::percent::decode_broken_text;
 use polyport_wire::{splice, write};
 
 use crate::addresses;
@@ -153,7 +154,7 @@ fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, 
         let glob = Glob::new(pattern);
         set.add(glob.map_err(|error| PatternError(error.to_string()))?);
         // For addresses, which are compared without escapes, too.
-        let unescaped = unescaped(pattern);
+        let unescaped = decode_broken_text(pattern);
         if unescaped != pattern
             && let Ok(glob) = Glob::new(&unescaped)
         {
@@ -166,7 +167,8 @@ fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, 
 /// An address as it is written, and as it may be read: without escapes, without steps back, its scheme and host in small letters.
 fn ways(uri: &str) -> Vec<String> {
     let mut ways: Vec<String> = Vec::new();
-    for text in [uri.to_owned(), unescaped(uri)] {
+    // Escapes are taken off once, as servers do.
+    for text in [uri.to_owned(), decode_broken_text(uri).into_owned()] {
         let lower = in_small_letters(&text);
         for way in [text, without_steps(&lower), lower] {
             if !ways.contains(&way) {
@@ -175,29 +177,6 @@ fn ways(uri: &str) -> Vec<String> {
         }
     }
     ways
-}
-
-/// Escapes are taken off once, as servers do.
-fn unescaped(uri: &str) -> String {
-    let bytes = uri.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(escaped) => {
-                out.push(escaped);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Scheme and host; what follows them keeps its letters.

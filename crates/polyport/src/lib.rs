@@ -52,7 +52,7 @@
 //! - [`client`]: the other side, to any server.
 //! - [`stdio`], [`http`]: the last line of a program. [`testing`]: the same without sockets.
 //! - [`roots`]: what the roots of a client leave of a server's folders.
-//! - [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
+//! - [`percent`]: the escapes of addresses, undone. [`schema`]: JSON Schemas of arguments and their check. [`model`]: the specification's nouns.
 
 pub mod ask;
 #[cfg(unix)]
@@ -66,6 +66,7 @@ pub mod http;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
+pub mod percent;
 pub mod roots;
 pub mod schema;
 pub mod server;

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 use polyport_model::Root;
 
+use crate::percent::{Octet, octets};
+
 /// What is left.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Narrowed {
@@ -167,23 +169,14 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
         return None;
     }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut left = path.as_bytes();
-    while let Some((&first, rest)) = left.split_first() {
-        left = rest;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let pair = rest.get(..2)?;
-        let digit = |byte: &u8| char::from(*byte).to_digit(16);
-        let decoded = u8::try_from(digit(&pair[0])? * 16 + digit(&pair[1])?).ok()?;
-        if matches!(decoded, b'/' | 0) || cfg!(windows) && decoded == b'\\' {
-            return None;
-        }
-        bytes.push(decoded);
-        left = &rest[2..];
-    }
+    let octet = |octet| match octet {
+        Octet::Plain(byte) => Some(byte),
+        Octet::Escaped(b'/') => None,
+        Octet::Escaped(b'\\') if cfg!(windows) => None,
+        Octet::Escaped(byte) => Some(byte),
+        Octet::Broken => None,
+    };
+    let bytes: Vec<u8> = octets(path).map(octet).collect::<Option<_>>()?;
     (!bytes.contains(&0)).then_some(())?;
     Some(PathBuf::from(os_text(bytes)?))
 }

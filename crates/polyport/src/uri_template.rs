@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::percent;
+
 /// A template such as `file:///{+path}`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UriTemplate {
@@ -225,22 +227,7 @@ fn encode_reserved(text: &str) -> String {
 
 /// Undoes percent-encoding; none where it is broken or not UTF-8.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let [high, low, tail @ ..] = tail else {
-                return None;
-            };
-            let digit = |b: u8| char::from(b).to_digit(16);
-            bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
-            rest = tail;
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(percent::decode(text)?).ok()
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use polyport::percent::{Octet, octets};
+
 use super::lexical::{self, Lexical, Rules};
 
 /// The URI of an absolute path. Every byte outside the characters a path may have in a URI is percent-encoded, so that
@@ -86,41 +88,13 @@ pub(crate) fn to_bytes(uri: &str) -> Result<Vec<u8>, Fault> {
         None if rest.starts_with('/') => rest,
         None => return Err(Fault::Elsewhere),
     };
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut left = path.as_bytes();
-    while let Some((&first, rest)) = left.split_first() {
-        left = rest;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let decoded = hex_pair(rest).ok_or(Fault::Encoding)?;
-        left = &rest[2..];
-        if decoded == b'/' || cfg!(windows) && decoded == b'\\' {
-            return Err(Fault::Elsewhere);
-        }
-        bytes.push(decoded);
-    }
-    Ok(bytes)
-}
-
-/// Percent-decodes what can be decoded and leaves the rest: for text that a person is still typing.
-pub(crate) fn decode_typed(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut left = text.as_bytes();
-    while let Some((&first, rest)) = left.split_first() {
-        match hex_pair(rest) {
-            Some(decoded) if first == b'%' => {
-                bytes.push(decoded);
-                left = &rest[2..];
-            }
-            _ => {
-                bytes.push(first);
-                left = rest;
-            }
-        }
-    }
-    bytes
+    let octet = |octet| match octet {
+        Octet::Escaped(b'/') => Err(Fault::Elsewhere),
+        Octet::Escaped(b'\\') if cfg!(windows) => Err(Fault::Elsewhere),
+        Octet::Plain(byte) | Octet::Escaped(byte) => Ok(byte),
+        Octet::Broken => Err(Fault::Encoding),
+    };
+    octets(path).map(octet).collect()
 }
 
 /// Appends `bytes`, percent-encoding those that `keep` does not want as they are.
@@ -144,18 +118,6 @@ fn parts_of(path: &Path) -> Vec<Vec<u8>> {
     match lexical::parse(path.as_os_str().as_encoded_bytes(), Rules::HERE) {
         Ok(Lexical::Absolute(parts) | Lexical::Relative(parts)) => parts,
         Err(_) => Vec::new(),
-    }
-}
-
-fn hex_pair(bytes: &[u8]) -> Option<u8> {
-    let digit = |byte: u8| {
-        char::from(byte)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-    };
-    match bytes {
-        [high, low, ..] => Some(digit(*high)? << 4 | digit(*low)?),
-        _ => None,
     }
 }
 

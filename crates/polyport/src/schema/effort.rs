@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::reference::decoded;
+use crate::percent::decode_broken_text;
 
 /// What is known of a schema without any arguments.
 pub(super) struct Effort {
@@ -366,7 +366,7 @@ fn targets<'s>(root: &'s Value, reference: &str) -> Vec<&'s Value> {
         Some(name) => named(root, &["$id", "id"], name),
     };
     if fragment.is_empty() || fragment.starts_with('/') {
-        let pointer = decoded(fragment);
+        let pointer = decode_broken_text(fragment);
         let inside = resources.iter().map(|resource| resource.pointer(&pointer));
         return inside.flatten().collect();
     }

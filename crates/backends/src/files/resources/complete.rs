@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use polyport::percent::decode_broken;
+
 use super::super::{
     FilesError, Folders, Kind,
     lexical::{self, Lexical, Rules},
@@ -84,7 +86,7 @@ pub(crate) fn complete_seen(
         return Ok(Completion::default());
     };
     let (directory, start) = typed.split_at(typed.rfind('/').map_or(0, |slash| slash + 1));
-    let start = uri::decode_typed(start);
+    let start = decode_broken(start);
     let Some(path) = below(directory).map(|below| root.path().join(below)) else {
         return Ok(Completion::default());
     };
@@ -127,8 +129,7 @@ fn template_of(uri: &str) -> String {
 
 /// A typed directory as a path below the folder.
 fn below(typed: &str) -> Option<PathBuf> {
-    let Ok(Lexical::Relative(parts)) = lexical::parse(&uri::decode_typed(typed), Rules::HERE)
-    else {
+    let Ok(Lexical::Relative(parts)) = lexical::parse(&decode_broken(typed), Rules::HERE) else {
         return None;
     };
     let names = parts.into_iter().map(lexical::os_name);
