@@ -1,5 +1,8 @@
 //! What changes at a server, as one stream in both eras: subscriptions of the legacy one, `subscriptions/listen` of the modern one.
 
+mod listening;
+mod subscribing;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::{Pin, pin};
@@ -7,25 +10,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use polyport_model::{
-    EmptyResult, Level, ListenParams, LogParams, ResourceParams, SetLevel, SetLevelParams,
-    SubscribeResource, SubscriptionFilter, UnsubscribeResource,
+    EmptyResult, Level, LogParams, ResourceParams, SubscribeResource, UnsubscribeResource,
 };
-use polyport_proto::Code;
-use polyport_rt::Wait;
 use polyport_wire::{Limits, Message, Raw};
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use super::{Client, ClientError, unreadable};
+use listening::Again;
 
-const LISTEN: &str = "subscriptions/listen";
-/// How long a server may take to say what of it it tells.
-const ACKNOWLEDGING: Duration = Duration::from_secs(30);
+use super::{Client, ClientError};
+
 /// Before a stream that broke is opened again; twice as long after each try.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Tries in a row.
 const TRIES: u32 = 5;
-/// Messages that are kept while a stream is opened.
-const MAX_EARLY: usize = 256;
 
 /// What somebody wants to hear of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,7 +143,7 @@ impl Changes<'_> {
                     }));
                 }
                 Err(ClientError::Broken(_)) if self.client.opened.revision.profile().listens => {
-                    self.again = Some(Again::after(1, PAUSE));
+                    self.again = Some(Again::first());
                 }
                 Err(error) => return Err(error),
             }
@@ -212,17 +208,6 @@ impl Changes<'_> {
         self.wanted
     }
 
-    /// Opens a stream for what is wanted now, and ends the one before once the server has said that it tells.
-    async fn listen_anew(&mut self) -> Result<(), ClientError> {
-        let (before, told) = (self.listening.take(), self.told.clone());
-        let listened = self.listen().await;
-        if listened.is_err() {
-            self.listening = before;
-            self.told = told;
-        }
-        listened
-    }
-
     /// Ends it: the server is told, where telling is more than leaving.
     ///
     /// # Errors
@@ -273,157 +258,6 @@ impl Changes<'_> {
         }
     }
 
-    /// Opens the stream of a modern server, and waits until it says what of all that it tells.
-    async fn listen(&mut self) -> Result<(), ClientError> {
-        self.ask()?;
-        self.acknowledged().await
-    }
-
-    /// Asks for the stream.
-    fn ask(&mut self) -> Result<(), ClientError> {
-        let lists = self.wanted.lists.then_some(true);
-        let asked = ListenParams {
-            notifications: SubscriptionFilter {
-                tools_list_changed: lists,
-                prompts_list_changed: lists,
-                resources_list_changed: lists,
-                resource_subscriptions: Some(self.wanted.resources.clone())
-                    .filter(|uris| !uris.is_empty()),
-                ..SubscriptionFilter::default()
-            },
-            ..ListenParams::default()
-        };
-        let params = serde_json::to_string(&asked).map_err(|error| unreadable(&error))?;
-        let client = self.client;
-        self.is_acknowledged = false;
-        self.listening = Some(Box::pin(async move {
-            let wait = Wait::default();
-            client.request_raw(LISTEN, &params, Some(wait)).await
-        }));
-        Ok(())
-    }
-
-    /// Waits until the server says what of all that it tells.
-    async fn acknowledged(&mut self) -> Result<(), ClientError> {
-        let end = Instant::now() + ACKNOWLEDGING;
-        loop {
-            let Ok(note) = timeout_at(end, self.note()).await else {
-                return Err(ClientError::TimedOut(self.client.late(ACKNOWLEDGING)));
-            };
-            let message = match note? {
-                Next::Note(message) => message,
-                Next::Junk | Next::Forgotten => continue,
-                Next::Ended => return Ok(()),
-            };
-            if message.method() != "notifications/subscriptions/acknowledged" {
-                if self.early.len() < MAX_EARLY {
-                    self.early.push_back(message);
-                }
-                continue;
-            }
-            self.is_acknowledged = true;
-            let raw = message.params().raw();
-            let told = raw.and_then(|raw| raw.decode::<ListenParams>().ok());
-            let told = told.unwrap_or_default().notifications;
-            let lists = [
-                told.tools_list_changed,
-                told.prompts_list_changed,
-                told.resources_list_changed,
-            ];
-            self.told = Wanted {
-                lists: lists.contains(&Some(true)),
-                resources: told.resource_subscriptions.unwrap_or_default(),
-                logs: None,
-                others: self.wanted.others,
-            };
-            return Ok(());
-        }
-    }
-
-    /// Opens the stream again that has broken. Dropped in its midst, it goes on there.
-    async fn listen_again(&mut self) -> Result<(), ClientError> {
-        while let Some(Again { at, tries, pause }) = self.again {
-            if self.listening.is_none() {
-                sleep_until(at).await;
-                self.ask()?;
-            }
-            match self.acknowledged().await {
-                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {
-                    self.again = Some(Again::after(tries + 1, pause * 2));
-                }
-                done => {
-                    self.again = None;
-                    // What happened until it was open again is not known.
-                    self.client.fresh.clear();
-                    return done;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens the conversation with a legacy server again, and subscribes anew.
-    async fn subscribe_again(&mut self) -> Result<(), ClientError> {
-        let client = self.client;
-        let mut pause = PAUSE;
-        for tries in 1.. {
-            // The question is answered with what the server has forgotten, and that opens it again.
-            match client.ping().await {
-                Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {
-                    sleep(pause).await;
-                    pause *= 2;
-                }
-                // The stream is gone, and so is the session, by a word that says neither. There is no harm in asking this again.
-                Err(ClientError::Refused(error)) if error.code != Code::MethodNotFound.number() => {
-                    client.caller.renew(self.reopened).await?;
-                    break;
-                }
-                Err(ClientError::Status(status)) if status.code == 400 => {
-                    client.caller.renew(self.reopened).await?;
-                    break;
-                }
-                Err(ClientError::Refused(_)) => break,
-                other => {
-                    other?;
-                    break;
-                }
-            }
-        }
-        client.caller.remembered();
-        self.reopened = client.caller.reopened();
-        self.told = Wanted::default();
-        self.subscribe().await
-    }
-
-    /// Subscribes at a legacy server.
-    async fn subscribe(&mut self) -> Result<(), ClientError> {
-        let (client, offered) = (self.client, &self.client.opened.capabilities);
-        let resources = offered.resources.as_ref();
-        let tells = |told: Option<bool>| told == Some(true);
-        let lists = [
-            offered.tools.as_ref().and_then(|tools| tools.list_changed),
-            offered
-                .prompts
-                .as_ref()
-                .and_then(|prompts| prompts.list_changed),
-            resources.and_then(|resources| resources.list_changed),
-        ];
-        self.told.lists = self.wanted.lists && lists.into_iter().any(tells);
-        if tells(resources.and_then(|resources| resources.subscribe)) {
-            for uri in &self.wanted.resources {
-                let params = resource(uri.clone());
-                let _: EmptyResult = client.request::<SubscribeResource>(&params).await?;
-                self.told.resources.push(uri.clone());
-            }
-        }
-        if let Some(level) = self.wanted.logs.filter(|_| offered.logging.is_some()) {
-            let params = SetLevelParams::new(level);
-            let _: EmptyResult = client.request::<SetLevel>(&params).await?;
-            self.told.logs = Some(level);
-        }
-        Ok(())
-    }
-
     /// What a notification says, if it is one that is wanted.
     fn read(&self, message: &Message) -> Option<Heard> {
         let params = || message.params().raw();
@@ -452,25 +286,6 @@ impl Changes<'_> {
             change,
             message: Some(Raw::trusted(message.frame().clone())),
         })
-    }
-}
-
-/// The next try to open a stream again.
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    at: Instant,
-    /// The how manieth it is, and what was waited before it.
-    tries: u32,
-    pause: Duration,
-}
-
-impl Again {
-    fn after(tries: u32, pause: Duration) -> Self {
-        Self {
-            at: Instant::now() + pause,
-            tries,
-            pause,
-        }
     }
 }
 
