@@ -5,13 +5,12 @@
 mod features;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use polyport::client::Connect;
 use polyport::{Revision, Revisions, Server, Service};
 use polyport_gateway::{Gateway, Upstream};
 
-use features::{FEATURES, TRANSPORTS, answering, serve, server, works};
+use features::{FEATURES, TRANSPORTS, answering, hold, serve, server, works};
 
 /// What carries a revision.
 fn carries(revision: Revision) -> Vec<&'static str> {
@@ -109,14 +108,5 @@ look at them.
 // req: S-SQUARE-GATE
 #[tokio::test]
 async fn the_page_says_what_is_so() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/revisions-gateway.md");
-    let page = page().await;
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&file, &page).unwrap();
-    }
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        known == page,
-        "docs/revisions-gateway.md is not what is so (UPDATE_GOLDEN=1 writes it anew):\n{page}"
-    );
+    hold("revisions-gateway.md", &page().await);
 }

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polyport::client::{Connect, Wanted};
-use polyport::model::{
-    Blocks, CompleteParams, Content, CreateMessageResult, ElicitResult, Level, Object, Role, Root,
-};
+use polyport::model::{CompleteParams, Level, Object};
 use polyport::{Client, Cx, Raw, Revision, Revisions, Server, Speaker, Wait};
 use serde_json::{Value, json};
 
 use crate::conforms::{Spec, whole};
 use crate::questions::Name;
+use crate::square::features::answering;
 
 /// One that asks whatever it can.
 fn server() -> Server {
@@ -46,32 +45,12 @@ async fn connected(revision: Revision, said: &Said) -> Client {
     let server = server();
     // Whoever has this may change what it offers.
     let _handle = server.handle();
-    Connect::service(server.into_service())
-        .speaks(Revisions::NONE.with(revision))
-        .tap(move |who, text| {
-            let message = serde_json::from_slice(text).unwrap();
-            said.lock().unwrap().push((who, message));
-        })
-        .on_form(|_| async {
-            let mut content = Object::new();
-            content.insert("name", Raw::from_static("\"Ada\""));
-            ElicitResult::accept(Some(content))
-        })
-        .on_page(|_| async { ElicitResult::accept(None) })
-        .on_sample(|_| async {
-            Ok(CreateMessageResult {
-                role: Role::Assistant,
-                content: Blocks::One(Box::new(Content::text("Paris"))),
-                model: "m".to_owned(),
-                stop_reason: None,
-                meta: None,
-                extra: Object::default(),
-            })
-        })
-        .roots([Root::new("file:///srv")])
-        .connect()
-        .await
-        .unwrap()
+    let connect = Connect::service(server.into_service()).tap(move |who, text| {
+        let message = serde_json::from_slice(text).unwrap();
+        said.lock().unwrap().push((who, message));
+    });
+    let connect = answering(connect, Revisions::NONE.with(revision));
+    connect.connect().await.unwrap()
 }
 
 /// All that there is to say.

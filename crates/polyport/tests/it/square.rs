@@ -1,14 +1,13 @@
 //! The revision square: a client pinned to each revision against a server pinned to each, over every transport. What comes of it
 //! stands in `docs/revisions.md`; `UPDATE_GOLDEN=1` writes it anew.
 
-mod features;
+pub(crate) mod features;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use polyport::{Revision, Revisions};
 
-use features::{FEATURES, TRANSPORTS, answering, serve, server, works};
+use features::{FEATURES, TRANSPORTS, answering, hold, serve, server, works};
 
 /// Connects over a transport, and says what works or why not.
 async fn cell(
@@ -91,14 +90,5 @@ sampling, roots. What is missing, the revision does not have.
 // req: S-SQUARE
 #[tokio::test]
 async fn the_page_says_what_is_so() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/revisions.md");
-    let page = page().await;
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&file, &page).unwrap();
-    }
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        known == page,
-        "docs/revisions.md is not what is so (UPDATE_GOLDEN=1 writes it anew):\n{page}"
-    );
+    hold("revisions.md", &page().await);
 }

@@ -1,6 +1,7 @@
 //! What a pair of a client and a server may be capable of: a server that offers all of it, a client that answers, what of it
 //! works, and the transports between them.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -149,7 +150,7 @@ pub(super) async fn works(client: &Client) -> Vec<&'static str> {
     seen
 }
 
-pub(super) fn answering(connect: Connect, speaks: Revisions) -> Connect {
+pub(crate) fn answering(connect: Connect, speaks: Revisions) -> Connect {
     let patience = Patience {
         probe: LONG,
         handshake: LONG,
@@ -175,6 +176,21 @@ pub(super) fn answering(connect: Connect, speaks: Revisions) -> Connect {
             })
         })
         .roots([Root::new("file:///home/ada")])
+}
+
+/// Holds a page of the documents to what is so, or writes it anew.
+pub(super) fn hold(name: &str, page: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, page).unwrap();
+    }
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        known == page,
+        "docs/{name} is not what is so (UPDATE_GOLDEN=1 writes it anew):\n{page}"
+    );
 }
 
 /// A service that is served over one of the transports.
