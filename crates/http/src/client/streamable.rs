@@ -222,7 +222,10 @@ impl Streamable {
         revision: Revision,
     ) -> Result<(), CallError> {
         let is_opening = asked.is_opening();
-        let mut session = self.way.session().filter(|_| !is_opening);
+        let mut session = match is_opening {
+            true => None,
+            false => self.way.own_session()?,
+        };
         let headers = || asked.headers(revision, session.as_ref(), &self.way.inbox);
         let posted = self.way.connection.post(headers, asked.text());
         let response = posted.await?;

@@ -13,7 +13,15 @@ use super::head;
 pub(super) struct Way {
     pub(super) connection: Connection,
     pub(super) inbox: Inbox,
-    session: watch::Sender<Option<HeaderValue>>,
+    session: watch::Sender<Session>,
+}
+
+/// The session that the server has named, if it has.
+#[derive(Default)]
+struct Session {
+    named: Option<HeaderValue>,
+    /// It had, and has forgotten it.
+    is_lost: bool,
 }
 
 impl Way {
@@ -21,25 +29,39 @@ impl Way {
         Self {
             connection,
             inbox,
-            session: watch::Sender::new(None),
+            session: watch::Sender::default(),
         }
     }
 
     /// The session that the server has named.
     pub(super) fn session(&self) -> Option<HeaderValue> {
-        self.session.borrow().clone()
+        self.session.borrow().named.clone()
     }
 
-    pub(super) fn set_session(&self, session: Option<HeaderValue>) {
-        self.session.send_replace(session);
+    /// The same for a request that belongs to it.
+    ///
+    /// # Errors
+    /// The server has forgotten it: a request without it would be a stranger's.
+    pub(super) fn own_session(&self) -> Result<Option<HeaderValue>, CallError> {
+        let session = self.session.borrow();
+        if session.is_lost {
+            return Err(CallError::SessionLost);
+        }
+        Ok(session.named.clone())
+    }
+
+    pub(super) fn set_session(&self, named: Option<HeaderValue>) {
+        let is_lost = false;
+        self.session.send_replace(Session { named, is_lost });
     }
 
     /// Forgets that session, unless there is another one already.
     pub(super) fn forget_session(&self, session: &HeaderValue) {
         self.session.send_if_modified(|ours| {
-            let is_ours = ours.as_ref() == Some(session);
+            let is_ours = ours.named.as_ref() == Some(session);
             if is_ours {
-                *ours = None;
+                ours.named = None;
+                ours.is_lost = true;
             }
             is_ours
         });
@@ -49,7 +71,7 @@ impl Way {
     pub(super) async fn is_over(&self, session: Option<&HeaderValue>) {
         let mut ours = self.session.subscribe();
         // Its sender is here, so there is an end to wait for.
-        let _ = ours.wait_for(|ours| ours.as_ref() != session).await;
+        let _ = ours.wait_for(|ours| ours.named.as_ref() != session).await;
     }
 
     /// Asks for a stream, from after an event.

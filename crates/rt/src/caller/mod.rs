@@ -98,6 +98,8 @@ struct State {
     reopened: u64,
     /// The server has forgotten it since.
     is_forgotten: bool,
+    /// It is being opened again; what is asked meanwhile waits for that.
+    is_reopening: bool,
     /// The arguments of tools that are mirrored in headers.
     mirrored: HashMap<String, Arc<[HeaderParam]>>,
 }
@@ -165,6 +167,7 @@ impl Caller {
             said: None,
             reopened: 0,
             is_forgotten: false,
+            is_reopening: false,
             mirrored: HashMap::new(),
         };
         let shared = Arc::new(Shared {

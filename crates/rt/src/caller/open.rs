@@ -15,7 +15,7 @@ use polyport_wire::Raw;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use super::{CallError, Caller, Carrier, Inbox, Offer, Reopening, Wait, line};
+use super::{CallError, Caller, Carrier, Inbox, Offer, Reopening, Shared, Wait, line};
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// How many times as long a server that is known to be modern may take for the question about its era: it is slow, not old.
@@ -155,9 +155,11 @@ impl Caller {
         if self.shared.lock().reopened != seen {
             return Ok(());
         }
+        let _reopening = Reopens::begin(&self.shared);
         self.initialize(ours, patience).await?;
         let mut state = self.shared.lock();
         state.reopened += 1;
+        state.is_reopening = false;
         state.is_forgotten = false;
         drop(state);
         self.shared.forgotten.notify_waiters();
@@ -333,6 +335,22 @@ impl Caller {
             instructions: result.instructions,
             verdict: None,
         })
+    }
+}
+
+/// The conversation is being opened again until this is dropped, however that ends.
+struct Reopens<'a>(&'a Shared);
+
+impl<'a> Reopens<'a> {
+    fn begin(shared: &'a Shared) -> Self {
+        shared.lock().is_reopening = true;
+        Self(shared)
+    }
+}
+
+impl Drop for Reopens<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_reopening = false;
     }
 }
 

@@ -21,7 +21,15 @@ impl Caller {
         meta: &str,
         wait: &Wait,
     ) -> Result<Raw, CallError> {
-        let reopened = self.shared.lock().reopened;
+        let now = || {
+            let state = self.shared.lock();
+            (state.reopened, state.is_reopening)
+        };
+        let (mut reopened, is_reopening) = now();
+        if is_reopening {
+            self.reopen(reopened).await?;
+            (reopened, _) = now();
+        }
         match self.once(method, params, meta, wait).await {
             Err(CallError::SessionLost) => {
                 self.reopen(reopened).await?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_like::join_all;
 use polyport_rt::CallError;
@@ -78,6 +79,52 @@ async fn br_120_a_forgotten_session_is_opened_anew_once_for_all_who_wait() {
         .filter(|name| *name == "tools/call")
         .count();
     assert!((50..=100).contains(&calls), "each at most twice: {calls}");
+}
+
+/// What is asked while the session is opened anew waits for it, and is no stranger's meanwhile.
+// req: BR-120
+#[tokio::test]
+async fn br_120_what_is_asked_meanwhile_belongs_to_the_new_session() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let count = begun.clone();
+    let ready = Arc::new(AtomicUsize::new(0));
+    let web = Web::serve(move |asked: &Asked| {
+        let session: Option<usize> = asked
+            .header("mcp-session-id")
+            .and_then(|id| id.parse().ok());
+        match asked.message()["method"].as_str() {
+            Some("initialize") => {
+                let session = count.fetch_add(1, Ordering::SeqCst) + 1;
+                let head = format!("Mcp-Session-Id: {session}\r\n");
+                let body = initialized(asked, "2025-11-25").to_string();
+                let reply = Reply::of("200 OK", "application/json", &head, &body);
+                reply.drip(40, Duration::from_millis(5))
+            }
+            Some("notifications/initialized") => {
+                ready.store(session.unwrap(), Ordering::SeqCst);
+                Reply::empty("202 Accepted").drip(10, Duration::from_millis(5))
+            }
+            // The first session is forgotten as soon as it is there.
+            Some(_) if session == Some(1) => Reply::empty("404 Not Found"),
+            Some(_) if session != Some(ready.load(Ordering::SeqCst)) => {
+                Reply::empty("400 Bad Request")
+            }
+            _ => as_usual(asked).unwrap_or_else(|| Reply::json(&result(asked, &json!({})))),
+        }
+    })
+    .await;
+    let caller = Arc::new(legacy(&web).await);
+    let calls = (0..60).map(|n| {
+        let caller = caller.clone();
+        async move {
+            tokio::time::sleep(Duration::from_millis(n)).await;
+            caller.request("tools/call", "{\"name\":\"a\"}").await
+        }
+    });
+    for answer in join_all(calls).await {
+        answer.unwrap();
+    }
+    assert_eq!(begun.load(Ordering::SeqCst), 2);
 }
 
 // req: BR-120
