@@ -28,7 +28,7 @@ struct Telling {
 }
 
 impl Common {
-    pub(crate) fn new(connect: Connect, all: Weak<dyn All>) -> Self {
+    pub(crate) fn new(name: &str, connect: Connect, all: Weak<dyn All>) -> Self {
         let bus = Bus::new();
         let telling = Arc::new(Telling {
             all,
@@ -47,7 +47,7 @@ impl Common {
             .expect("no single resource is listened to");
         let _ = telling.listener.set(Arc::downgrade(&listener));
         Self {
-            link: Link::on_bus(connect, bus, None),
+            link: Link::on_bus(name, connect, bus, None),
             _listens: listener,
             _tells: telling,
         }

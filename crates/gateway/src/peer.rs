@@ -91,6 +91,7 @@ impl Peer {
             links.push(known.unwrap_or_else(|| {
                 let connect = upstream.connect.clone().on_behalf_of(client.clone());
                 Link::on_bus(
+                    &upstream.name,
                     connect,
                     bus.clone(),
                     Some(shown(current.clone(), upstream.id)),

@@ -109,7 +109,7 @@ impl Shared {
         }
         let common = |upstream: &Upstream| {
             let kept = || before?.common.get(before?.position(upstream.id)?)?.clone();
-            let new = || Common::new(upstream.connect.clone(), all.clone());
+            let new = || Common::new(&upstream.name, upstream.connect.clone(), all.clone());
             upstream.is_common.then(|| kept().unwrap_or_else(new))
         };
         Self {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod changing;
+mod faults;
 mod life;
 mod lists;
 mod rules;

@@ -37,6 +37,7 @@ pub struct Link(Arc<Inner>);
 
 struct Inner {
     connect: Connect,
+    name: Option<Arc<str>>,
     bus: Option<Bus>,
     shown: Option<Shown>,
     /// Held by whoever connects.
@@ -117,17 +118,24 @@ impl std::error::Error for LinkError {
 impl Link {
     /// A link to a server that nobody has connected to yet.
     pub fn new(connect: Connect) -> Self {
-        Self::made(connect, None, None)
+        Self::made(connect, None, None, None)
     }
 
-    /// The same where those who listen do so on a bus that there is already, and see resources under the addresses that `shown` says.
-    pub fn on_bus(connect: Connect, bus: Bus, shown: Option<Shown>) -> Self {
-        Self::made(connect, Some(bus), shown)
+    /// The same where those who ask know the server by this name, listen on a bus that there is already, and see resources under the
+    /// addresses that `shown` says.
+    pub fn on_bus(name: &str, connect: Connect, bus: Bus, shown: Option<Shown>) -> Self {
+        Self::made(connect, Some(name.into()), Some(bus), shown)
     }
 
-    fn made(connect: Connect, bus: Option<Bus>, shown: Option<Shown>) -> Self {
+    fn made(
+        connect: Connect,
+        name: Option<Arc<str>>,
+        bus: Option<Bus>,
+        shown: Option<Shown>,
+    ) -> Self {
         Self(Arc::new(Inner {
             connect,
+            name,
             bus,
             shown,
             turn: tokio::sync::Mutex::new(()),
@@ -206,7 +214,8 @@ impl Inner {
         let relay = match connected {
             Ok(client) => {
                 let bus = self.bus.clone().unwrap_or_default();
-                Arc::new(client.into_handler_on(bus, self.shown.clone()))
+                let name = self.name.clone();
+                Arc::new(client.into_handler_on(name, bus, self.shown.clone()))
             }
             Err(error) => return Err(self.state().fails(Arc::new(error))),
         };

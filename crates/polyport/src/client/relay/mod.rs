@@ -50,6 +50,8 @@ pub struct Relay(Arc<Shared>);
 
 struct Shared {
     client: Client,
+    /// By which whoever asks knows the server.
+    name: Option<Arc<str>>,
     bus: Bus,
     /// The addresses under which clients see the server's resources, where these are others.
     shown: Option<Shown>,
@@ -89,14 +91,15 @@ impl Client {
     /// # }
     /// ```
     pub fn into_handler(self) -> Relay {
-        self.into_handler_on(Bus::new(), None)
+        self.into_handler_on(None, Bus::new(), None)
     }
 
-    /// The same where those who listen do so on a bus that there is already, and may see resources under other addresses than the
-    /// server's.
-    pub fn into_handler_on(self, bus: Bus, shown: Option<Shown>) -> Relay {
+    /// The same where those who ask know the server by a name, listen on a bus that there is already, and may see resources under other
+    /// addresses than the server's.
+    pub fn into_handler_on(self, name: Option<Arc<str>>, bus: Bus, shown: Option<Shown>) -> Relay {
         let shared = Arc::new(Shared {
             client: self,
+            name,
             bus,
             shown,
             changed: Changed::default(),
@@ -288,7 +291,7 @@ impl Relay {
         };
         match self.hearing().subscribe(&uri).await {
             Ok(()) => Outcome::Complete(Raw::from_static("{}")),
-            Err(error) => Outcome::Failed(words::failed(error)),
+            Err(error) => Outcome::Failed(words::failed(error, self.0.name.as_deref())),
         }
     }
 }
@@ -407,7 +410,7 @@ impl Shared {
                 words::complete(&without.flatten().unwrap_or(result), context)
             }
             Err(ClientError::NeedsInput(needed)) => rounds::needed(*needed, context),
-            Err(error) => Outcome::Failed(words::failed(error)),
+            Err(error) => Outcome::Failed(words::failed(error, self.name.as_deref())),
         }
     }
 

@@ -109,27 +109,29 @@ pub(super) fn broken(what: &str) -> RpcError {
     RpcError::new(Code::Internal, message)
 }
 
-/// The error of a server behind us, or what happened to it.
-pub(super) fn failed(error: ClientError) -> RpcError {
+/// The error of a server behind us, or what happened to it; `name` is under which whoever asks knows it.
+pub(super) fn failed(error: ClientError, name: Option<&str>) -> RpcError {
+    let who = match name {
+        Some(name) => format!("The server {name:?} behind this gateway"),
+        None => "The server behind this one".to_owned(),
+    };
     let refused = match error {
         ClientError::Refused(refused) => refused,
         ClientError::NeedsInput(_) => {
-            let why = "The server behind this one asks something that nobody here answers.";
+            let why = format!("{who} asks something that nobody here answers.");
             return RpcError::new(Code::Internal, why);
         }
         other => {
-            tracing::warn!(error = %other, "the server behind this one does not answer");
-            let why = match other {
-                ClientError::TimedOut(_) => "The server behind this one did not answer in time.",
+            tracing::warn!(server = name, error = %other, "the server behind this one does not answer");
+            let what = match other {
+                ClientError::TimedOut(_) => "did not answer in time",
                 ClientError::Gone { .. } | ClientError::Closed | ClientError::Broken(_) => {
-                    "The server behind this one has ended before it answered; whether it has done what was asked is not known."
+                    "has ended before it answered; whether it has done what was asked is not known"
                 }
-                ClientError::Unreachable(_) | ClientError::NotStarted { .. } => {
-                    "The server behind this one cannot be reached."
-                }
-                _ => "The server behind this one does not answer as it should; the log has more.",
+                ClientError::Unreachable(_) | ClientError::NotStarted { .. } => "cannot be reached",
+                _ => "does not answer as it should; the log has more",
             };
-            return RpcError::new(Code::Internal, why);
+            return RpcError::new(Code::Internal, format!("{who} {what}."));
         }
     };
     let error = RpcError::new(code(&refused), refused.message);
