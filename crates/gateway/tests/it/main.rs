@@ -1,6 +1,7 @@
 //! The gateway as clients see it, in every pair of eras.
 #![allow(clippy::unwrap_used)]
 
+mod apart;
 mod calls;
 mod changing;
 mod faults;
