@@ -168,6 +168,9 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
         return Outcome::Failed(RpcError::invalid_params(why));
     };
     let name = name.into_owned();
+    if let Err(error) = peer.checked(route.server, kind, "name", call.params.text()) {
+        return Outcome::Failed(error);
+    }
     if route.name != name
         && let Err(error) = rename(&mut call, "name", &route.name)
     {
@@ -183,6 +186,9 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
         return Outcome::Failed(RpcError::invalid_params(why));
     };
     if let Some(route) = peer.place(&uri).await {
+        if let Err(error) = peer.checked(route.server, Kind::Resources, "uri", call.params.text()) {
+            return Outcome::Failed(error);
+        }
         if route.name != uri
             && let Err(error) = rename(&mut call, "uri", &route.name)
         {
@@ -203,6 +209,9 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
     let mut is_told = false;
     let subscribes = call.method == "resources/subscribe";
     for server in peer.offering(&uri, subscribes).await {
+        if let Err(error) = peer.checked(server, Kind::Resources, "uri", call.params.text()) {
+            return Outcome::Failed(error);
+        }
         let again = Call {
             method: call.method,
             params: call.params.clone(),
@@ -283,9 +292,10 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
         "uri" => uri = text(value),
         _ => {}
     });
-    let (route, shown, key) = match (kind.as_deref(), name, uri) {
+    let (route, shown, key, of) = match (kind.as_deref(), name, uri) {
         (Some("ref/prompt"), Some(name), _) => {
-            (peer.route(Kind::Prompts, &name).await, name, "name")
+            let route = peer.route(Kind::Prompts, &name).await;
+            (route, name, "name", Kind::Prompts)
         }
         (Some("ref/resource"), _, Some(uri)) => {
             let of_template = peer.route(Kind::Templates, &uri).await;
@@ -293,7 +303,7 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
                 Some(route) => Some(route),
                 None => peer.place(&uri).await,
             };
-            (route, uri, "uri")
+            (route, uri, "uri", Kind::Resources)
         }
         _ => {
             let why = "completion/complete: ref must name a prompt or a resource";
@@ -307,6 +317,12 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
         );
         return Outcome::Failed(RpcError::invalid_params(why));
     };
+    let at_it = at.as_deref();
+    for (member, text) in [("ref", call.params.text()), ("type", at_it), (key, at_it)] {
+        if let Err(error) = peer.checked(route.server, of, member, text) {
+            return Outcome::Failed(error);
+        }
+    }
     if route.name != shown
         && let Some(at) = at
     {

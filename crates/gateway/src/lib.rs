@@ -30,6 +30,7 @@
 //! - `fetched`: a list as it was when it was fetched.
 //! - `addresses`: names and addresses exchanged in the text of what passes.
 //! - `owners`: whose the tasks of a client are, as far as it was seen.
+//! - `spelling`: keys that may be read as others.
 //! - `tasks`: requests about tasks.
 //! - [`through`]: what reaches clients of which revision.
 
@@ -45,6 +46,7 @@ mod owners;
 mod peer;
 mod peers;
 mod seen;
+mod spelling;
 mod tasks;
 pub mod through;
 mod upstream;

@@ -21,6 +21,7 @@ use crate::addresses;
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
 use crate::owners::Tasks;
+use crate::spelling;
 use crate::upstream::Shared;
 use current::{Asked, Before};
 pub(crate) use current::{Current, key};
@@ -323,6 +324,23 @@ impl Peer {
             return Some(route.clone());
         }
         self.list(kind, false).await.merged.route(shown).cloned()
+    }
+
+    /// What a client says to a server of which it is not to see everything is what the rules for that were held against.
+    ///
+    /// # Errors
+    /// It may be read as something else.
+    pub(crate) fn checked(
+        &self,
+        server: usize,
+        kind: Kind,
+        member: &str,
+        params: Option<&str>,
+    ) -> Result<(), RpcError> {
+        if self.shared.upstreams[server].seen(kind).shows_all() {
+            return Ok(());
+        }
+        spelling::is_alone(member, params)
     }
 
     /// Asks a server, and says its resources as they are seen here.

@@ -5,6 +5,7 @@ mod apart;
 mod calls;
 mod changing;
 mod faults;
+mod keys;
 mod life;
 mod lists;
 mod rules;
