@@ -249,15 +249,18 @@ impl Peer {
     /// Is it what the servers would say now? `new`: those that do not say when it changes are asked anew, and those whose word on how
     /// long it may be kept is over.
     fn is_current(&self, kind: Kind, fetched: &Fetched, new: bool) -> bool {
-        let at = Instant::now();
-        fetched.parts.iter().zip(&*self.links).all(|(part, link)| {
-            let Some(relay) = link.current() else {
-                return part.of.is_none() && !new;
-            };
-            let now = (link.connected(), changes(kind, &relay));
-            let is_fresh = part.is_told && part.until.is_none_or(|until| at < until);
-            part.of == Some(now) && (is_fresh || !new)
-        })
+        (0..self.links.len()).all(|server| self.is_current_of(server, kind, fetched, new))
+    }
+
+    /// The same of one server.
+    fn is_current_of(&self, server: usize, kind: Kind, fetched: &Fetched, new: bool) -> bool {
+        let (part, link) = (&fetched.parts[server], &self.links[server]);
+        let Some(relay) = link.current() else {
+            return part.of.is_none() && !new;
+        };
+        let now = (link.connected(), changes(kind, &relay));
+        let is_fresh = part.is_told && part.until.is_none_or(|until| Instant::now() < until);
+        part.of == Some(now) && (is_fresh || !new)
     }
 
     async fn fetch(&self, kind: Kind, before: Option<&Fetched>) -> Fetched {
@@ -317,9 +320,10 @@ impl Peer {
 
     /// Whose something is that is shown under this name.
     pub(crate) async fn route(&self, kind: Kind, shown: &str) -> Option<Route> {
-        let kept = self.kept[kind as usize].now();
-        if let Some(fetched) = kept.filter(|fetched| self.is_current(kind, fetched, false))
+        // What has changed at other servers makes no other name of it.
+        if let Some(fetched) = self.kept[kind as usize].now()
             && let Some(route) = fetched.merged.route(shown)
+            && self.is_current_of(route.server, kind, &fetched, false)
         {
             return Some(route.clone());
         }

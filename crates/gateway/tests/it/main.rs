@@ -10,6 +10,7 @@ mod life;
 mod lists;
 mod rules;
 mod square;
+mod storms;
 mod tasks;
 mod through;
 

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 use super::super::changes::{Change, Changes, Heard, Wanted};
 use super::super::{Client, ClientError};
 use super::Shared;
+use super::calm::{Calm, Listed};
 
 /// Before changes are listened to again, where the stream of them has ended.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -191,13 +192,18 @@ async fn follow(
     wished: &mut mpsc::Receiver<Wish>,
     wanted: &mut Wanted,
 ) -> ControlFlow<()> {
+    let mut calm = Calm::default();
     loop {
         let wish = tokio::select! {
             heard = changes.next() => {
                 match heard {
-                    Ok(Some(heard)) => shared.tell(&heard),
+                    Ok(Some(heard)) => shared.tell(&heard, &mut calm),
                     Ok(None) | Err(_) => break,
                 }
+                continue;
+            }
+            () = calm.due() => {
+                calm.tell(&shared.bus);
                 continue;
             }
             wish = wished.recv() => wish,
@@ -269,20 +275,20 @@ fn answer(told: Option<Told>, result: Result<(), ClientError>) {
 }
 
 impl Shared {
-    fn tell(&self, heard: &Heard) {
+    fn tell(&self, heard: &Heard, calm: &mut Calm) {
         let (bus, changed) = (&self.bus, &self.changed);
         match &heard.change {
             Change::Tools => {
                 changed.tools.fetch_add(1, Ordering::Release);
-                bus.tools_changed();
+                calm.changed(Listed::Tools, bus);
             }
             Change::Prompts => {
                 changed.prompts.fetch_add(1, Ordering::Release);
-                bus.prompts_changed();
+                calm.changed(Listed::Prompts, bus);
             }
             Change::Resources => {
                 changed.resources.fetch_add(1, Ordering::Release);
-                bus.resources_changed();
+                calm.changed(Listed::Resources, bus);
             }
             Change::Updated(uri) => match &self.shown {
                 Some(shown) => bus.updated_or_part(&shown(uri)),

@@ -1,6 +1,7 @@
 //! A connected client as a [`Handler`]: what it is asked, its server is asked, in whatever revision that speaks.
 
 mod ask;
+mod calm;
 mod hear;
 mod marks;
 mod pages;
