@@ -17,6 +17,7 @@ mod collect;
 mod cors;
 pub mod endpoint;
 mod exchange;
+mod framing;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

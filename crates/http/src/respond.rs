@@ -2,6 +2,7 @@
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
+use polyport_proto::Code;
 use polyport_proto::http::Refusal;
 use polyport_proto::http::headers::Accepts;
 use polyport_proto::peer;
@@ -9,6 +10,7 @@ use polyport_wire::sse;
 
 use crate::authorize::Challenge;
 use crate::body::Body;
+use crate::framing;
 
 /// Tells nginx and its kin not to hold back events (basic/transports/streamable-http).
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -61,6 +63,14 @@ pub(crate) fn refusal(refusal: &Refusal, allow: &'static str) -> Response<Body> 
         }
         None => empty(refusal.status),
     };
+    // Who sends what is no message may have meant what follows otherwise, too.
+    if refusal
+        .error
+        .as_ref()
+        .is_some_and(|error| error.code == Code::Parse)
+    {
+        response = framing::last(response);
+    }
     if refusal.status == 405 {
         response
             .headers_mut()

@@ -13,6 +13,7 @@ mod square;
 mod storms;
 mod tasks;
 mod through;
+mod wire;
 
 use std::collections::BTreeMap;
 

@@ -22,6 +22,7 @@ use crate::body::{Body, OnClose};
 use crate::collect::{Budget, Collected, Unread, collect};
 use crate::cors;
 use crate::exchange::{Answer, Exchange};
+use crate::framing;
 use crate::reader::{First, Reader};
 use crate::respond;
 use crate::routes::{Access, Pair, Routes, Served, Way};
@@ -208,6 +209,9 @@ impl Endpoint {
     {
         #[cfg_attr(not(feature = "ws"), expect(unused_mut))]
         let (mut head, body) = request.into_parts();
+        if let Some(refused) = framing::refused(&head.headers) {
+            return refused;
+        }
         let served = self.0.routes.find(head.uri.path());
         #[cfg(feature = "ws")]
         if let Some(served) = served.filter(|served| served.is_socket(&head)) {
