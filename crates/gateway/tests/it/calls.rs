@@ -1,11 +1,13 @@
 //! Calls reach the server whose they are.
 
+use std::collections::BTreeSet;
+
 use polyport::http::{Config, Endpoint};
-use polyport::{Raw, Server, Service, Tool};
+use polyport::{Raw, Resource, Server, Service, Tool};
 use polyport_gateway::Gateway;
 use serde_json::json;
 
-use crate::{ERAS, both, text, upstream};
+use crate::{ERAS, both, client, names, text, upstream};
 
 // req: S-GATE-CALLS
 #[tokio::test]
@@ -105,5 +107,109 @@ async fn v_503_headers_say_what_the_body_says_as_the_clients_list_has_it() {
         let other = if header == "x" { "y" } else { "x" };
         assert_eq!(ask("tools/call", name, header).await, 200, "{name}");
         assert_eq!(ask("tools/call", name, other).await, 400, "{name}");
+    }
+}
+
+/// Addresses of every form, some of which look as if the gateway had made them.
+const ADDRESSES: &[&str] = &[
+    "memo:a",
+    "svn+ssh://h/p",
+    "http://h/+x",
+    "http://h:8080/a?b=c&d=e+f#g",
+    "urn:isbn:0451450523",
+    "file:///a%20b/%2e%2e/c",
+    "file:///A/b",
+    "one+memo:a",
+    "two+one+memo:a",
+    "one__memo:a",
+    "mailto:a@b.c",
+    "data:text/plain,one+two",
+    "x:/",
+    "x://",
+    "ui://page/one",
+];
+
+// req: BR-137
+#[tokio::test]
+async fn br_137_an_address_of_any_form_comes_back_as_it_was() {
+    let having = |name: &'static str| {
+        let mut server = Server::new(name, "1");
+        for uri in ADDRESSES {
+            let resource =
+                Resource::new(
+                    *uri,
+                    *uri,
+                    move |_cx| async move { Ok(format!("{name} {uri}")) },
+                );
+            server = server.add_resource(resource);
+        }
+        server
+    };
+    for theirs in ERAS {
+        for ours in ERAS {
+            let gateway = Gateway::new([
+                upstream(having("a"), "one", theirs),
+                upstream(having("b"), "two", theirs),
+            ]);
+            let client = client(gateway, ours).await;
+            let list = client.request("resources/list", &json!({})).await.unwrap();
+            let seen = names(&list["resources"], "uri");
+            let distinct: BTreeSet<_> = seen.iter().collect();
+            assert_eq!(distinct.len(), 2 * ADDRESSES.len(), "{seen:?}");
+            let mut read = BTreeSet::new();
+            for uri in &seen {
+                let page = client.request("resources/read", &json!({"uri": uri})).await;
+                let page = page.unwrap_or_else(|error| panic!("{uri}: {error}"));
+                assert_eq!(page["contents"][0]["uri"], *uri, "{ours} to {theirs}");
+                read.insert(page["contents"][0]["text"].as_str().unwrap().to_owned());
+            }
+            let each = ADDRESSES
+                .iter()
+                .flat_map(|uri| ["a", "b"].map(|it| format!("{it} {uri}")));
+            assert_eq!(read, each.collect(), "{ours} to {theirs}");
+        }
+    }
+}
+
+/// Names that hold what is put between the name of a server and that of its tool.
+// req: BR-185
+#[tokio::test]
+async fn br_185_a_server_hears_its_own_names() {
+    let long = "long_".repeat(25) + "end";
+    let tools = [
+        "a__b", "b__a__b", "__", "x__", "__x", "a.b-c_d", &long, "a__a__a",
+    ];
+    let having = |name: &'static str| {
+        let mut server = Server::new(name, "1");
+        for tool in tools {
+            let own = tool.to_owned();
+            let schema = json!({"type": "object"});
+            server = server.add_tool(Tool::raw(tool, "", schema, move |_cx, _: Raw| {
+                let own = own.clone();
+                async move { Ok(format!("{name} {own}")) }
+            }));
+        }
+        server
+    };
+    for theirs in ERAS {
+        for ours in ERAS {
+            let gateway = Gateway::new([
+                upstream(having("1"), "a", theirs),
+                upstream(having("2"), "a__b", theirs),
+                upstream(having("3"), "b", theirs),
+            ]);
+            let client = client(gateway, ours).await;
+            let list = client.request("tools/list", &json!({})).await.unwrap();
+            let mut called = BTreeSet::new();
+            for name in names(&list["tools"], "name") {
+                let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+                assert!(name.len() <= 128 && name.chars().all(fits), "{name}");
+                let result = client.call(&name, &json!({})).await.unwrap();
+                assert!(called.insert(text(&result).to_owned()), "{name}: twice");
+            }
+            let each = ["1", "2", "3"].into_iter();
+            let each = each.flat_map(|it| tools.map(|tool| format!("{it} {tool}")));
+            assert_eq!(called, each.collect(), "{ours} to {theirs}");
+        }
     }
 }

@@ -68,7 +68,7 @@ async fn called(client: &Client, tool: &str) -> Result<String, ClientError> {
     Ok(text(&result).to_owned())
 }
 
-// req: S-GATE-RELOAD
+// req: S-GATE-RELOAD, BR-182
 #[tokio::test]
 async fn clients_hear_of_servers_that_come_and_go() {
     for theirs in ERAS {

@@ -9,6 +9,7 @@ mod keys;
 mod life;
 mod lists;
 mod rules;
+mod sealed;
 mod square;
 mod storms;
 mod tasks;

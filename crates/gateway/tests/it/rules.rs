@@ -28,7 +28,7 @@ async fn refusal(client: &TestPeer, method: &str, params: Value, name: &str) -> 
     answered.unwrap_err().to_string().replace(name, "…")
 }
 
-// req: S-GATE-RULES
+// req: S-GATE-RULES, BR-190
 #[tokio::test]
 async fn what_is_not_seen_is_as_if_it_were_not_there() {
     for theirs in ERAS {
