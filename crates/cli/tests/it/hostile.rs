@@ -185,6 +185,66 @@ fn v_508_what_a_configuration_says_does_nothing_to_a_terminal() {
     }
 }
 
+/// What servers behind a gateway say stands in its log as text, on the line that it belongs to.
+// req: V-508
+#[test]
+fn v_508_what_servers_behind_say_makes_no_line_of_a_log() {
+    let place = Place::new();
+    let script = scripted(LIAR);
+    let hostile =
+        format!("{HOSTILE}\r\n{{\"level\":\"FORGED\"}}\n FORGED\u{85}FORGED\u{2028}FORGED");
+    let env = json!({"OFFERS": r#"{"tools":{},"logging":{}}"#, "H": json!(hostile).to_string()});
+    place.write("liar.sh", &script[2]);
+    let servers = json!({"mcpServers": {
+        "liar": {"command": "sh", "args": ["liar.sh"], "env": env},
+        "gone": {"command": format!("/nowhere/{hostile}"), "args": [hostile]},
+    }});
+    place.write(".mcp.json", &servers.to_string());
+    for format in ["json", "text"] {
+        let words = [
+            ".mcp.json:liar",
+            ".mcp.json:gone",
+            "./notes",
+            "--log",
+            format,
+            "--log-level",
+            "debug",
+        ];
+        let mut program = place.host(&words);
+        let listed = program.ask("tools/list", json!({}));
+        let is_there = listed["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it["name"] == "t");
+        assert!(is_there, "{}", program.stderr());
+        let call = |how: &str| json!({"name": "t", "arguments": {"a": how}});
+        program.ask("tools/call", call("fails"));
+        program.refused("tools/call", call("refuses"));
+        program.refused("tools/call", call("dies"));
+        program.refused("tools/call", json!({"name": hostile}));
+        program.close_input();
+        program.end();
+        let said = program.stderr();
+        assert!(said.lines().count() > 5, "{said}");
+        if format == "json" {
+            for line in said.lines() {
+                let line: serde_json::Value =
+                    serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?}"));
+                assert!(line["fields"].is_object(), "{line}");
+            }
+            continue;
+        }
+        assert!(is_harmless(&said), "{said:?}");
+        let mut lines = said.split(['\n', '\r', '\u{85}', '\u{2028}']);
+        let forged = lines.find(|line| {
+            let line = line.trim_start();
+            line.starts_with("FORGED") || line.starts_with("{\"level\":\"FORGED")
+        });
+        assert_eq!(forged, None, "{said}");
+    }
+}
+
 /// Writes its arguments down, a line each, and ends.
 const WRITES: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > words\n";
 
