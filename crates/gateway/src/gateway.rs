@@ -164,7 +164,18 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
         } else {
             "prompt"
         };
-        let why = format!("Unknown {what}: {}", shorten(&name));
+        let mut why = format!("Unknown {what}: {}", shorten(&name));
+        let missing = peer.missing(kind);
+        if !missing.is_empty() {
+            let (is, servers) = match &missing[..] {
+                [_] => ("is", "The server"),
+                _ => ("are", "The servers"),
+            };
+            why.push_str(&format!(
+                ". {servers} {} behind this gateway {is} not there now, and may have it.",
+                missing.join(", ")
+            ));
+        }
         return Outcome::Failed(RpcError::invalid_params(why));
     };
     let name = name.into_owned();

@@ -330,6 +330,13 @@ impl Peer {
         self.list(kind, false).await.merged.route(shown).cloned()
     }
 
+    /// The servers whose list was missing last, in quotes.
+    pub(crate) fn missing(&self, kind: Kind) -> Vec<String> {
+        let fetched = self.kept[kind as usize].now();
+        let missing = fetched.iter().flat_map(|fetched| &fetched.missing);
+        missing.map(|name| format!("{name:?}")).collect()
+    }
+
     /// What a client says to a server of which it is not to see everything is what the rules for that were held against.
     ///
     /// # Errors

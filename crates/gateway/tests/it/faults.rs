@@ -153,10 +153,10 @@ async fn call(client: &TestPeer, tool: &str, tag: &str) -> Result<String, String
     called.map_err(|error: CallError| format!("{error} after {:?}", begun.elapsed()))
 }
 
-/// An error that says what is known: which server it is, or that its tools are not there.
+/// An error that says what is known: which server it is, where it is not known whose the tool would be, too.
 fn is_honest(error: &str) -> bool {
     let is_named = error.contains(r#"The server \"bad\" behind this gateway"#);
-    (error.contains("-32603") && is_named) || error.contains("Unknown tool: back")
+    is_named && (error.contains("-32603") || error.contains("Unknown tool: back. "))
 }
 
 /// What a client sees of a server that fails, and of one beside it that does not.
