@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::support::Place;
 use crate::web::listen;
 
-// req: V-105B
+// req: V-105B, V-103
 #[test]
 fn v_105b_it_listens_on_loopback_unless_told() {
     let place = Place::new();
@@ -36,9 +36,13 @@ fn v_105b_it_listens_on_loopback_unless_told() {
     let program = place.host(&["demo"]);
     assert_eq!(program.listening(), []);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[2001:db8::1]:0"] {
-        let mut program = place.listener(&["demo", "--listen", address], Stdio::null());
-        assert_eq!(program.end().1, Some(2), "{address}");
-        let said = program.stderr();
-        assert!(said.contains("--insecure-listen"), "{address}: {said}");
+        // In front of servers of others, too.
+        for words in [&["demo"][..], &["demo", "far:=http://127.0.0.1:1/mcp"]] {
+            let words = [words, &["--listen", address]].concat();
+            let mut program = place.listener(&words, Stdio::null());
+            assert_eq!(program.end().1, Some(2), "{words:?}");
+            let said = program.stderr();
+            assert!(said.contains("--insecure-listen"), "{words:?}: {said}");
+        }
     }
 }

@@ -114,7 +114,7 @@ impl Guest {
     /// Every other client is a modern one. All of them are of one program but for the version.
     async fn comes(n: usize, service: Service) -> Self {
         let name = format!("c{n:02}");
-        let revision = if n % 2 == 0 {
+        let revision = if n.is_multiple_of(2) {
             Revision::V2025_11_25
         } else {
             Revision::V2026_07_28
@@ -138,7 +138,7 @@ impl Guest {
                 async move { Ok(CreateMessageResult::new("m", content)) }
             });
         let client = client.connect().await.unwrap();
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             let level = json!({"level": "info"}).to_string();
             let set = client.request_raw("logging/setLevel", &level, None);
             set.await.unwrap();

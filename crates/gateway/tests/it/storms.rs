@@ -173,7 +173,7 @@ async fn br_198_configurations_that_change_all_the_time_are_waited_for_by_nobody
         let hangs = || {
             let connect = Connect::service(
                 server("b")
-                    .on_start(|| std::future::pending::<std::io::Result<()>>())
+                    .on_start(std::future::pending::<std::io::Result<()>>)
                     .into_service(),
             );
             Upstream::new("hangs", connect.speaks(Revisions::NONE.with(ERAS[0])))
