@@ -1,7 +1,7 @@
 //! Where a body ends, as far as its headers say so: where two readers may see two ends, the rest could be a request for one of them.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Response};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, Response};
 
 use crate::body::Body;
 use crate::respond;
@@ -15,12 +15,5 @@ pub(crate) fn refused(headers: &HeaderMap) -> Option<Response<Body>> {
         (Some(coding), None) => lengths == 0 && coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
         _ => false,
     };
-    (!is_fine).then(|| last(respond::empty(400)))
-}
-
-/// Nothing more is read from the connection: what follows may be no request.
-pub(crate) fn last(mut response: Response<Body>) -> Response<Body> {
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    response
+    (!is_fine).then(|| respond::last(respond::empty(400)))
 }

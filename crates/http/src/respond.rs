@@ -1,6 +1,6 @@
 //! Responses: their heads, and how refusals look.
 
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use polyport_proto::Code;
 use polyport_proto::http::Refusal;
@@ -10,7 +10,6 @@ use polyport_wire::sse;
 
 use crate::authorize::Challenge;
 use crate::body::Body;
-use crate::framing;
 
 /// Tells nginx and its kin not to hold back events (basic/transports/streamable-http).
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -54,6 +53,13 @@ pub(crate) fn empty(status: u16) -> Response<Body> {
     response
 }
 
+/// Nothing more is read from the connection: what follows may be no request.
+pub(crate) fn last(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 pub(crate) fn refusal(refusal: &Refusal, allow: &'static str) -> Response<Body> {
     let mut response = match &refusal.error {
         Some(error) => {
@@ -69,7 +75,7 @@ pub(crate) fn refusal(refusal: &Refusal, allow: &'static str) -> Response<Body> 
         .as_ref()
         .is_some_and(|error| error.code == Code::Parse)
     {
-        response = framing::last(response);
+        response = last(response);
     }
     if refusal.status == 405 {
         response
