@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use polyport_config::{
-    Fault, Format, HOSTS, Own, Record, Scope, Servers, Shape, Spot, Way, expand, mask,
+    Fault, Format, HOSTS, Own, Record, Scope, Servers, Shape, Spot, Way, expand, mask, masked,
 };
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 /// - What is read of our own file and stands there without a fault can be had by its name.
 /// - A text without variables is filled in with itself; one with them is filled in or says why not, and no more than once.
 /// - An entry that is put in stands there, and putting it in again changes nothing. Taken out, everything else is as before.
+/// - What is shown of it has its lines, and not the secret of the entry that is put in.
 /// - The record of the change brings the text back to the byte.
 pub fn check(data: &[u8]) {
     let Some((letter, text)) = data.split_first() else {
@@ -38,6 +39,7 @@ pub fn check(data: &[u8]) {
 fn read(text: &str, format: Format) {
     let file = Path::new("file");
     let lines = text.matches('\n').count() + 1;
+    assert_eq!(masked(text, format).matches('\n').count() + 1, lines);
     let there = |fault: &Fault| {
         assert!(!fault.why.is_empty());
         assert!(
@@ -109,12 +111,17 @@ fn fill(text: &str, bare: bool) {
     }
 }
 
+/// Long enough to stand in no other text.
+const SECRET: &str = "hunter2-hunter2-hunter2";
+
 fn entry(shape: &Shape) -> Value {
     match shape.list {
         true => {
-            json!({"type": "local", "command": ["/bin/x", "a \"b\""], "environment": {"A": "1"}})
+            json!({"type": "local", "command": ["/bin/x", "a \"b\""], "environment": {"A": "1", "TOKEN": SECRET}})
         }
-        false => json!({"command": "/bin/x", "args": ["a \"b\"", "é"], "env": {"A": "1"}}),
+        false => {
+            json!({"command": "/bin/x", "args": ["a \"b\"", "é"], "env": {"A": "1", "TOKEN": SECRET}})
+        }
     }
 }
 
@@ -127,6 +134,8 @@ fn change(text: &str, spot: &Spot, entry: &Value) {
     };
     assert_eq!(spot.get(&put).as_ref(), Ok(&Some(entry.clone())));
     assert_eq!(spot.put(&put, entry).as_ref(), Ok(&put), "of {text:?}");
+    let shown = masked(&put, spot.format);
+    assert!(text.contains(SECRET) || !shown.contains(SECRET), "{shown}");
     let taken = spot
         .take(&put)
         .unwrap_or_else(|why| panic!("{why}: {put:?}"));

@@ -7,7 +7,7 @@
 //! - `own`: where our own file is. `check`, `settings`: what it may say, to the letter. `change`: what it becomes.
 //! - `install`: an entry in a host's file. `edit`: in its text. `write`: onto the disk. `undo`: and back to the byte.
 //! - `word`: what a word on the command line means.
-//! - `variables`: what is filled in. `secret`, `mask`: what is not shown.
+//! - `variables`: what is filled in. `secret`, `mask`: what is not shown. `masked`: a whole file without it.
 
 mod change;
 mod check;
@@ -19,6 +19,7 @@ mod hosts;
 mod install;
 mod lookup;
 pub mod mask;
+mod masked;
 mod node;
 pub mod own;
 mod places;
@@ -40,6 +41,7 @@ pub use install::{Place, Plan, written};
 pub use lookup::{
     Found, Means, Own, discovered, env_file, find, names, names_of_host, of_host, of_project,
 };
+pub use masked::masked;
 pub use node::{Format, Node, Unreadable, Value};
 pub use places::{Os, Places};
 pub use secret::{MASK, is_secret_name};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use polyport_config::{Change, Fault, Found, Own, Places, Way, Word, is_secret_name, own};
+use polyport_config::{Change, Fault, Format, Found, Own, Places, Way, Word, is_secret_name, own};
 use serde_json::{Map, Value, json};
 
 use super::install::diff;
@@ -368,7 +368,8 @@ impl Manner {
         let text = match (is_change, self.dry_run) {
             (false, _) => format!("{name} is {said} {file}:{} already\n", change.line),
             (true, true) => {
-                diff::lines(change.before.as_deref().unwrap_or_default(), &change.after)
+                let before = change.before.as_deref().unwrap_or_default();
+                diff::lines(before, &change.after, Format::of(&change.file))
             }
             (true, false) => format!("{name} is {said} {file}:{}\n", change.line),
         };

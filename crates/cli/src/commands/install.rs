@@ -345,6 +345,7 @@ fn shown(plan: &Plan, done: &Done<'_>) -> String {
     text + &diff::lines(
         plan.before.as_deref().unwrap_or_default(),
         plan.after.as_deref().unwrap_or_default(),
+        done.host.shape.format,
     )
 }
 

@@ -145,6 +145,69 @@ fn what_is_shown_and_said() {
     golden("install.txt", &text);
 }
 
+/// Files as people keep them, each with a secret, or with letters that are more than one byte.
+const FILES: &[(&str, &str, &str)] = &[
+    (
+        "codex",
+        "home/.codex/config.toml",
+        "# clé = \"valeur\"\nmodel = \"o\"\n",
+    ),
+    (
+        "codex",
+        "home/.codex/config.toml",
+        "\u{feff}model = \"o\"\n[mcp_servers.a]\ncommand = \"x\" # größe = \"x\"\n",
+    ),
+    (
+        "codex",
+        "home/.codex/config.toml",
+        "[mcp_servers.a]\ncommand = \"x\"\nargs = [\n  \"--token\",\n  \"hunter2\",\n]\n",
+    ),
+    (
+        "codex",
+        "home/.codex/config.toml",
+        "[mcp_servers.a]\ncommand = \"x\"\nenv.KEY = \"\"\"\nhunter2\nhunter2\"\"\"\n",
+    ),
+    (
+        "claude-code",
+        ".mcp.json",
+        "{\n  // größe = \"x\"\n  \"mcpServers\": {}\n}\n",
+    ),
+    (
+        "claude-code",
+        ".mcp.json",
+        "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\n        \"--api-key\",\n        \"hunter2\"\n      ]\n    }\n  }\n}\n",
+    ),
+    (
+        "claude-code",
+        ".mcp.json",
+        "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"env\": {\n        \"API_KEY\":\n          \"hunter2\"\n      }\n    }\n  }\n}\n",
+    ),
+];
+
+// req: S-SHOWN
+#[test]
+fn no_secret_of_a_file_is_shown_whatever_changes_in_it() {
+    let place = Place::new();
+    let mut shown = 0;
+    for (host, file, text) in FILES {
+        place.write(file, text);
+        for words in [
+            &["install", host, "demo", "--dry-run"][..],
+            &["install", host, "demo", "--name", "a", "--dry-run"],
+            &["uninstall", host, "a", "--dry-run"],
+        ] {
+            let output = place.command(words).output().unwrap();
+            let said = said(&output);
+            let has = text.contains("a]") || text.contains("\"a\"");
+            let want = if has || words[0] == "install" { 0 } else { 2 };
+            assert_eq!(output.status.code(), Some(want), "{said}");
+            assert!(!said.contains("hunter2"), "{said}");
+            shown += usize::from(said.contains("****"));
+        }
+    }
+    assert!(shown > 4, "their lines are shown: {shown}");
+}
+
 /// A name goes into files, and from there into shells and URLs of others.
 // req: V-207
 #[test]
