@@ -20,6 +20,7 @@ use tower_service::Service;
 use super::coding::TAKEN;
 use super::proxy::{Kind, Proxy};
 use super::target::{Target, same_origin};
+use super::words;
 use crate::body::Body;
 
 /// How long a connection may take to be made: until it is there, and until proxy and TLS have agreed to it.
@@ -69,7 +70,7 @@ impl Connection {
     /// There is no such way: TLS or the proxy cannot be used.
     pub(super) fn to(target: Target) -> Result<Self, CallError> {
         let uri = target.uri();
-        let proxy = Proxy::to(uri);
+        let proxy = Proxy::to(uri)?;
         let secured = match (uri.scheme() == Some(&Scheme::HTTPS), target.is_socket()) {
             (false, _) => Secured::No,
             (true, false) => Secured::Any,
@@ -176,20 +177,11 @@ impl Connection {
         if let Some(why) = super::tls::told(error, self.target.uri()) {
             return CallError::Unreachable(why);
         }
-        let mut why = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(inner) = cause {
-            let text = inner.to_string();
-            if !why.contains(&text) {
-                why = format!("{why}: {text}");
-            }
-            cause = inner.source();
-        }
-        let why = why.trim_start_matches("client error (Connect): ");
+        let why = words::of(error);
         match &self.proxy {
-            _ if !error.is_connect() => CallError::Broken(why.to_owned()),
-            Some(proxy) => proxy.failed(why),
-            None => CallError::Unreachable(why.to_owned()),
+            _ if !error.is_connect() => CallError::Broken(why),
+            Some(proxy) => proxy.failed(&why),
+            None => CallError::Unreachable(why),
         }
     }
 

@@ -14,9 +14,12 @@ pub(crate) mod target;
 #[cfg(feature = "tls")]
 mod tls;
 mod way;
+mod words;
+
+use std::sync::Arc;
 
 use polyport_proto::{ClientFacts, Era, Revisions};
-use polyport_rt::{CallError, Caller, Offer, Opened, Patience};
+use polyport_rt::{CallError, Caller, Carrier, Inbox, Offer, Opened, Patience};
 
 use connect::Connection;
 pub use target::{BadTarget, Target};
@@ -33,28 +36,32 @@ pub async fn open(
     patience: Patience,
 ) -> Result<(Caller, Opened), CallError> {
     let offer = offer.into();
-    let is_socket = target.is_socket();
+    let (is_socket, is_sse) = (target.is_socket(), target.is_sse());
     let connection = Connection::to(target)?;
     #[cfg(feature = "ws")]
     if is_socket {
         return crate::ws::dial::open(&connection, client, offer, patience).await;
     }
     debug_assert!(!is_socket, "there is no such target without the feature");
+    let legacy = offer.ours().only(Era::Legacy);
+    if is_sse && legacy != Revisions::NONE {
+        match pair::carry(connection.clone(), patience.handshake).await {
+            Ok(carrier) => return older(carrier, client, offer, patience).await,
+            // What it refuses may be a type that its configuration has kept from before.
+            Err(CallError::Status(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
     let refused = match streamable(&connection, client.clone(), offer, patience).await {
         Err(CallError::Status(status)) if matches!(status.code, 400 | 404 | 405) => status,
         other => return other,
     };
-    let legacy = offer.ours().only(Era::Legacy);
     if legacy == Revisions::NONE {
         return Err(CallError::Status(refused));
     }
     // 2025-03-26, basic/transports, Backwards Compatibility: a server of before answers GET with its endpoint.
     match pair::carry(connection.clone(), patience.handshake).await {
-        Ok(carrier) => {
-            let (caller, mut opened) = Caller::open_over(carrier, client, legacy, patience).await?;
-            opened.verdict = offer.is_both().then_some(opened.revision);
-            Ok((caller, opened))
-        }
+        Ok(carrier) => older(carrier, client, offer, patience).await,
         Err(error @ CallError::Unreachable(_)) => Err(error),
         // Nothing of what was known of it holds.
         Err(_) if offer.known().is_some() => {
@@ -68,6 +75,18 @@ pub async fn open(
         }
         Err(_) => Err(CallError::Status(refused)),
     }
+}
+
+async fn older(
+    carrier: impl FnOnce(Inbox) -> Arc<dyn Carrier>,
+    client: ClientFacts,
+    offer: Offer,
+    patience: Patience,
+) -> Result<(Caller, Opened), CallError> {
+    let legacy = offer.ours().only(Era::Legacy);
+    let (caller, mut opened) = Caller::open_over(carrier, client, legacy, patience).await?;
+    opened.verdict = offer.is_both().then_some(opened.revision);
+    Ok((caller, opened))
 }
 
 async fn streamable(

@@ -29,11 +29,19 @@ pub(super) enum Kind {
 
 impl Proxy {
     /// The one that the environment names for a server; none leads to this machine's own addresses, which would be the proxy's.
-    pub(super) fn to(server: &Uri) -> Option<Self> {
+    ///
+    /// # Errors
+    /// What the environment names cannot be read: without it, what was to go through a proxy would go past it.
+    pub(super) fn to(server: &Uri) -> Result<Option<Self>, CallError> {
         if is_loopback(server.host().unwrap_or_default()) {
-            return None;
+            return Ok(None);
         }
-        Matcher::from_env().intercept(server).map(Self)
+        if let Some(variable) = unreadable(server) {
+            return Err(CallError::Unreachable(format!(
+                "the variable {variable} holds no address of a proxy: write it as http://host:port or socks5://host:port, or take it out; NO_PROXY leaves a server out"
+            )));
+        }
+        Ok(Matcher::from_env().intercept(server).map(Self))
     }
 
     /// What it speaks.
@@ -86,6 +94,34 @@ impl Proxy {
             "the proxy {scheme}://{place}, which the environment names, does not lead to it: {why} (user:password@ goes before its host; NO_PROXY leaves a server out)"
         ))
     }
+}
+
+/// The variable that should name the proxy of a server and does not.
+fn unreadable(server: &Uri) -> Option<&'static str> {
+    let own = match server.scheme_str() {
+        Some("https") => ["HTTPS_PROXY", "https_proxy"],
+        _ => ["HTTP_PROXY", "http_proxy"],
+    };
+    // In programs that a web server starts, requests set such variables: none of them counts.
+    if std::env::var_os("REQUEST_METHOD").is_some() {
+        return None;
+    }
+    let set = |names: [&'static str; 2]| {
+        let found = names
+            .into_iter()
+            .find_map(|name| Some((name, std::env::var_os(name)?)));
+        found.filter(|(_, value)| !value.is_empty())
+    };
+    let (name, value) = set(own).or_else(|| set(["ALL_PROXY", "all_proxy"]))?;
+    let leads = |proxy: &str| {
+        let no = set(["NO_PROXY", "no_proxy"]).map(|(_, value)| value);
+        let no = no.and_then(|value| value.into_string().ok());
+        let matcher = Matcher::builder().all(proxy).no(no.unwrap_or_default());
+        matcher.build().intercept(server).is_some()
+    };
+    let is_wanted = leads("http://localhost");
+    let is_read = value.to_str().is_some_and(leads);
+    (is_wanted && !is_read).then_some(name)
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -248,7 +248,10 @@ impl Streamable {
             Holds::Json => {
                 let (head, body) = response.into_parts();
                 let text = take::whole(Plain::new(&head.headers, body)?).await?;
-                self.way.inbox.take(text.clone());
+                // Of nothing nobody need be told twice.
+                if !text.trim_ascii().is_empty() {
+                    self.way.inbox.take(text.clone());
+                }
                 if !self.way.inbox.is_waited_for(id) {
                     return Ok(());
                 }

@@ -12,6 +12,7 @@ pub struct Target {
     uri: Uri,
     headers: HeaderMap,
     is_socket: bool,
+    is_sse: bool,
 }
 
 /// Why a text is no address of a server, or a pair of texts no header.
@@ -52,6 +53,7 @@ impl Target {
                 uri,
                 headers: HeaderMap::new(),
                 is_socket,
+                is_sse: false,
             }),
             Err(_) => bad("it is no URL of a server: write https://host/path"),
         }
@@ -79,6 +81,13 @@ impl Target {
         Ok(self)
     }
 
+    /// Tries the older HTTP with SSE before Streamable HTTP, as fits a server that is known to speak it. Default: the other way round.
+    #[must_use]
+    pub fn sse_first(mut self) -> Self {
+        self.is_sse = true;
+        self
+    }
+
     /// The address.
     pub fn uri(&self) -> &Uri {
         &self.uri
@@ -94,6 +103,11 @@ impl Target {
     /// Is it spoken to over a WebSocket?
     pub(super) fn is_socket(&self) -> bool {
         self.is_socket
+    }
+
+    /// Is the older HTTP with SSE tried first?
+    pub(super) fn is_sse(&self) -> bool {
+        self.is_sse
     }
 
     pub(super) fn headers(&self) -> &HeaderMap {

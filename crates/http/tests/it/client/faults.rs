@@ -32,6 +32,16 @@ pub(super) fn kind(error: &CallError) -> String {
     }
 }
 
+/// Is it for people? The words of the libraries below are those of their programmers.
+pub(super) fn is_in_words(said: &str) -> bool {
+    let letters: Vec<char> = said.chars().collect();
+    let is_joined = |two: &[char]| two[0].is_lowercase() && two[1].is_uppercase();
+    !letters.windows(2).any(is_joined)
+        && !["::", "client error", "parsed", "(("]
+            .iter()
+            .any(|word| said.contains(word))
+}
+
 #[allow(clippy::too_many_lines)] // A table.
 fn replies() -> Vec<(&'static str, Reply)> {
     let json = |body: &str| Reply::of("200 OK", "application/json", "", body);
@@ -169,6 +179,7 @@ async fn br_077_v_412_a_call_that_fails_fails_alone_and_soon() {
             let error = caller.request_waiting("tools/call", "{\"name\":\"a\"}", &wait);
             let error = error.await.expect_err(&shown);
             assert_eq!(kind(&error), want, "{shown}: {error}");
+            assert!(is_in_words(&error.to_string()), "{shown}: {error}");
             assert!(begun.elapsed() < Duration::from_secs(5), "{shown}");
             caller.request("tools/list", "{}").await.unwrap();
         }

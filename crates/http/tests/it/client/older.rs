@@ -76,6 +76,52 @@ async fn an_endpoint_that_never_comes_is_a_typed_error() {
     }
 }
 
+/// What a server does with a POST at the address of its stream says nothing, where it is known what it speaks.
+// req: S-PAIR
+#[tokio::test]
+async fn a_server_that_is_known_to_speak_it_is_asked_so_first() {
+    let serve = |is_older: bool| {
+        let asked_first = Arc::<Notify>::default();
+        Web::serve(move |asked| match (&*asked.method, &*asked.path) {
+            ("GET", "/sse") if is_older => {
+                Reply::events("", "event: endpoint\ndata: /in\n\n", Then::Silence)
+                    .later(&asked_first, INITIALIZED)
+            }
+            ("POST", "/in") => {
+                asked_first.notify_one();
+                Reply::empty("202 Accepted")
+            }
+            ("POST", "/sse") if is_older => Reply::of("200 OK", "text/html", "", "<html>"),
+            ("POST", "/sse") => Reply::of("200 OK", "application/json", "", &INITIALIZED[6..]),
+            _ => Reply::empty("405 Method Not Allowed"),
+        })
+    };
+    let patience = Patience {
+        probe: SOON,
+        handshake: SOON,
+        request: SOON,
+    };
+    for (is_older, is_first, want) in [
+        (true, true, true),
+        (true, false, false),
+        (false, true, true),
+    ] {
+        let web = serve(is_older).await;
+        let mut target = Target::new(&web.url("/sse")).unwrap();
+        if is_first {
+            target = target.sse_first();
+        }
+        let opening = open(target, facts(), Revisions::of(Era::Legacy), patience);
+        let opened = timeout(LONG, opening).await.unwrap();
+        assert_eq!(
+            opened.is_ok(),
+            want,
+            "{is_older} {is_first}: {:?}",
+            opened.err()
+        );
+    }
+}
+
 const INITIALIZED: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}\n\n";
 const ANSWER: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n";
 

@@ -330,3 +330,38 @@ async fn a_proxy_that_does_not_lead_there_is_named_without_its_password() {
         );
     }
 }
+
+/// What somebody sends through a proxy is not sent past it because of a slip of the pen.
+// req: S-PROXY
+#[tokio::test]
+async fn a_proxy_that_cannot_be_read_is_not_left_out() {
+    if elsewhere::is_here().await {
+        return;
+    }
+    let test = "client::proxies::a_proxy_that_cannot_be_read_is_not_left_out";
+    let good = Web::serve(answers).await;
+    let good = good.url("/");
+    for (url, variable, value, refused) in [
+        (HTTP, "http_proxy", "http://bad url", true),
+        (HTTP, "HTTP_PROXY", "ftp://joe:hush@proxy.test", true),
+        (HTTP, "ALL_PROXY", "http://", true),
+        (HTTP, "HTTP_PROXY", "", false),
+        (HTTP, "HTTPS_PROXY", "http://bad url", false),
+        (HTTPS, "https_proxy", "http://bad url", true),
+        ("http://127.0.0.1:1/", "HTTP_PROXY", "http://bad url", false),
+    ] {
+        // Nor is the one for all others taken in its place.
+        let environment = [(variable, value), ("all_proxy", &good)];
+        let environment = match variable {
+            "ALL_PROXY" => &environment[..1],
+            _ => &environment[..],
+        };
+        let told = elsewhere::run(test, url, environment).await;
+        let named = format!("the variable {variable} holds no address of a proxy");
+        assert_eq!(told.contains(&named), refused, "{variable}={value}: {told}");
+        assert!(!told.contains("hush"), "{told}");
+        let left_out = [environment, &[("NO_PROXY", "server.test")]].concat();
+        let told = elsewhere::run(test, url, &left_out).await;
+        assert!(!told.contains("the variable"), "{variable}={value}: {told}");
+    }
+}

@@ -12,12 +12,13 @@ use polyport_testkit::handlers::Puppet;
 use rcgen::{CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::elsewhere;
+use super::faults::is_in_words;
 use crate::sockets::serve_endpoint;
 
 /// Whoever makes certificates, and a file that says to trust them.
@@ -47,10 +48,14 @@ impl Authority {
 
     /// What a server of these names shows; `years`: from when to when it holds.
     fn certificate(&self, names: &[&str], years: [i32; 2], alpn: &[&str]) -> ServerConfig {
-        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
+        let mut params = params(names);
         let [from, to] = years.map(|year| date_time_ymd(year, 1, 1));
         (params.not_before, params.not_after) = (from, to);
+        self.shows(&params, alpn)
+    }
+
+    /// What a server shows of which all this is said.
+    fn shows(&self, params: &CertificateParams, alpn: &[&str]) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
@@ -65,6 +70,11 @@ impl Authority {
         config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         config
     }
+}
+
+fn params(names: &[&str]) -> CertificateParams {
+    let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+    CertificateParams::new(names).unwrap()
 }
 
 impl Drop for Authority {
@@ -172,6 +182,7 @@ async fn what_is_trusted_is_spoken_to_in_the_newest_http_that_both_have() {
 
 // req: S-TLS
 #[tokio::test]
+#[allow(clippy::too_many_lines)] // A table.
 async fn what_is_not_trusted_is_not_spoken_to_and_the_error_says_what_to_do() {
     if elsewhere::is_here().await {
         return;
@@ -184,6 +195,16 @@ async fn what_is_not_trusted_is_not_spoken_to_and_the_error_says_what_to_do() {
     let good = ours.certificate(NAMES, GOOD, BOTH);
     let expired = ours.certificate(NAMES, [2020, 2021], BOTH);
     let early = ours.certificate(NAMES, [2089, 2090], BOTH);
+    let authority = {
+        let mut params = params(NAMES);
+        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        ours.shows(&params, BOTH)
+    };
+    let mail = {
+        let mut params = params(NAMES);
+        params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::EmailProtection];
+        ours.shows(&params, BOTH)
+    };
     let nowhere = "/nowhere/at/all.pem";
     for (config, host, trusted, want) in [
         (
@@ -214,19 +235,38 @@ async fn what_is_not_trusted_is_not_spoken_to_and_the_error_says_what_to_do() {
             &good,
             "127.0.0.1",
             ours.file(),
-            "its certificate is not for \"127.0.0.1\" but for",
+            "its certificate is not for 127.0.0.1 but for localhost, server.test: is",
+        ),
+        (
+            &authority,
+            "localhost",
+            ours.file(),
+            "(CA:TRUE), which no server may show as its own",
+        ),
+        (
+            &mail,
+            "localhost",
+            ours.file(),
+            "is made for something else than a server",
         ),
         (
             &good,
             "localhost",
             nowhere,
-            "has no certificates of authorities",
+            "SSL_CERT_FILE names /nowhere/at/all.pem, in which no certificate",
         ),
     ] {
         let server = Secure::new(config.clone()).await;
         let environment = [("SSL_CERT_FILE", trusted)];
         let told = elsewhere::run(test, &server.url(host), &environment).await;
-        assert!(told.starts_with("Unreachable"), "{told}");
+        let said = told
+            .strip_prefix("Unreachable(")
+            .unwrap_or_else(|| panic!("{told}"));
+        // What is to be typed is in no words.
+        let said = said
+            .replace("basicConstraints", "")
+            .replace("subjectAltName", "");
+        assert!(is_in_words(&said), "{told}");
         assert!(
             told.contains("the server cannot be reached") && told.contains(want),
             "{told}"
@@ -249,4 +289,43 @@ async fn what_is_not_trusted_is_not_spoken_to_and_the_error_says_what_to_do() {
     )
     .await;
     assert!(told.starts_with("Broken"), "{told}");
+}
+
+// req: S-TLS
+#[tokio::test]
+async fn a_server_that_breaks_tls_off_is_understood() {
+    if elsewhere::is_here().await {
+        return;
+    }
+    let test = "client::secure::a_server_that_breaks_tls_off_is_understood";
+    let ours = Authority::new("ours");
+    // RFC 8446, 6: what the alert says.
+    for (alert, want) in [
+        (40, "no way to encrypt in common with us"),
+        (
+            70,
+            "it speaks no TLS that is spoken here, which is 1.2 and 1.3",
+        ),
+        (112, "it knows nothing of the name localhost"),
+        (116, "it wants a certificate of ours"),
+        (80, "before TLS is spoken (internal error)"),
+    ] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 1024]).await;
+                // Whoever is gone needs none.
+                let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, alert]).await;
+                let _ = stream.read_to_end(&mut Vec::new()).await;
+            }
+        });
+        let url = format!("https://localhost:{port}/mcp");
+        let told = elsewhere::run(test, &url, &[("SSL_CERT_FILE", ours.file())]).await;
+        let said = told
+            .strip_prefix("Unreachable(")
+            .unwrap_or_else(|| panic!("{told}"));
+        assert!(said.contains(want) && is_in_words(said), "{told}");
+    }
 }
