@@ -108,7 +108,7 @@ impl Reaching {
                 }
                 Ok(Reached::Inside(Target::Demo))
             }
-            Word::Url(url) => Ok(Reached::Remote(self.remote(url, Vec::new()))),
+            Word::Url(url) => Ok(Reached::Remote(self.remote(url, Vec::new(), false))),
             Word::File { file, name } => self.configured(&configured::in_file(&file, &name)?, verb),
             Word::Host { host, name } => self.configured(&configured::in_host(host, &name)?, verb),
             Word::Folder(path) => Target::folder_at(path.as_os_str()).map(Reached::Inside),
@@ -192,7 +192,10 @@ impl Reaching {
                 self.told(command).map(Reached::Command)
             }
             Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
-                Word::Url(url) => Ok(Reached::Remote(self.remote(url, pairs(remote.headers)))),
+                Word::Url(url) => {
+                    let remote = self.remote(url, pairs(remote.headers), remote.is_sse);
+                    Ok(Reached::Remote(remote))
+                }
                 _ => Err(Failure::usage(format!(
                     "{}:{}: {}.url is no address",
                     found.file.display(),
@@ -246,7 +249,7 @@ impl Reaching {
     }
 
     /// An address with what the command line says of it.
-    fn remote(&self, url: String, mut headers: Vec<(String, String)>) -> Remote {
+    fn remote(&self, url: String, mut headers: Vec<(String, String)>, is_sse: bool) -> Remote {
         for (name, value) in &self.headers {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             headers.push((name.clone(), value.clone()));
@@ -254,7 +257,11 @@ impl Reaching {
         for (name, value) in &headers {
             secrets::header(name, value);
         }
-        Remote { url, headers }
+        Remote {
+            url,
+            headers,
+            is_sse,
+        }
     }
 
     /// The word for a server of somebody else that means the same wherever it is read.

@@ -12,6 +12,8 @@ pub(crate) struct Remote {
     pub(crate) url: String,
     /// What is sent with each request.
     pub(crate) headers: Vec<(String, String)>,
+    /// Is it said to speak the older HTTP with SSE?
+    pub(crate) is_sse: bool,
 }
 
 impl Remote {
@@ -25,6 +27,9 @@ impl Remote {
         let mut target = Target::new(&self.url).map_err(wrong)?;
         for (name, value) in &self.headers {
             target = target.header(name, value).map_err(wrong)?;
+        }
+        if self.is_sse {
+            target = target.sse_first();
         }
         Ok(Connect::http(target))
     }

@@ -66,6 +66,8 @@ pub struct Remote<T = Field> {
     pub url: T,
     /// What is sent with each request.
     pub headers: Vec<(String, T)>,
+    /// Is it said to speak the older HTTP with SSE?
+    pub is_sse: bool,
 }
 
 impl<T> Entry<T> {
@@ -96,6 +98,7 @@ impl<T> Entry<T> {
             Way::Url(remote) => Way::Url(Remote {
                 url: each("url", remote.url)?,
                 headers: pairs(remote.headers, "headers", &mut each)?,
+                is_sse: remote.is_sse,
             }),
         };
         Ok(Entry {
@@ -157,6 +160,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) below: &'a str,
     /// Are variables named without a dollar?
     pub(crate) bare: bool,
+    /// Is `url` by itself an address of the older HTTP with SSE?
+    pub(crate) url_is_sse: bool,
 }
 
 impl Reader<'_> {
@@ -251,6 +256,10 @@ impl Reader<'_> {
         Ok(Remote {
             url: self.text(name, word, url)?,
             headers: self.headers(name, node)?,
+            is_sse: match some(node, "type").and_then(Node::text) {
+                Some(kind) => kind == "sse",
+                None => self.url_is_sse && word == "url",
+            },
         })
     }
 

@@ -143,6 +143,8 @@ impl Servers {
                 file,
                 below: &below,
                 bare: names[0] == "mcp",
+                // Gemini CLI, for which `httpUrl` is an address of Streamable HTTP.
+                url_is_sse: file.ends_with(".gemini/settings.json"),
             };
             let earlier: BTreeSet<String> = servers.names().map(str::to_owned).collect();
             let mut here = BTreeSet::new();

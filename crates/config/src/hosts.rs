@@ -18,6 +18,8 @@ pub struct Host {
     pub shape: Shape,
     /// What makes it read its file again.
     pub reload: &'static str,
+    /// Does it take a name with a dot in it?
+    pub takes_dots: bool,
 }
 
 /// One of a host's files.
@@ -78,6 +80,8 @@ pub struct Url {
     pub kind: Option<&'static str>,
     /// The name of the headers.
     pub headers: &'static str,
+    /// The name and the `type` of an address of the older HTTP with SSE, if it speaks that.
+    pub sse: Option<(&'static str, Option<&'static str>)>,
 }
 
 /// `mcpServers`, as most have it.
@@ -87,11 +91,14 @@ const COMMON: Shape = Shape {
     list: false,
     env: "env",
     cwd: None,
-    url: Some(Url {
-        url: "url",
-        kind: None,
-        headers: "headers",
-    }),
+    url: Some(ADDRESS),
+};
+
+const ADDRESS: Url = Url {
+    url: "url",
+    kind: None,
+    headers: "headers",
+    sse: Some(("url", Some("sse"))),
 };
 
 const SERVERS: &[&str] = &["mcpServers"];
@@ -129,13 +136,13 @@ pub static HOSTS: &[Host] = &[
         ],
         shape: Shape {
             url: Some(Url {
-                url: "url",
                 kind: Some("http"),
-                headers: "headers",
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Restart Claude Code",
+        takes_dots: true,
     },
     Host {
         id: "claude-desktop",
@@ -175,6 +182,7 @@ pub static HOSTS: &[Host] = &[
             ..COMMON
         },
         reload: "Quit Claude Desktop and start it again",
+        takes_dots: true,
     },
     Host {
         id: "cursor",
@@ -183,8 +191,16 @@ pub static HOSTS: &[Host] = &[
             file("project", Base::Project, &[".cursor/mcp.json"], SERVERS),
             file("user", Base::Home, &[".cursor/mcp.json"], SERVERS),
         ],
-        shape: COMMON,
+        shape: Shape {
+            // It finds out for itself what is spoken there.
+            url: Some(Url {
+                sse: Some(("url", None)),
+                ..ADDRESS
+            }),
+            ..COMMON
+        },
         reload: "Switch the server on in Cursor's settings",
+        takes_dots: true,
     },
     Host {
         id: "vscode",
@@ -214,13 +230,13 @@ pub static HOSTS: &[Host] = &[
             program: Some("stdio"),
             cwd: Some("cwd"),
             url: Some(Url {
-                url: "url",
                 kind: Some("http"),
-                headers: "headers",
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Start the server from VS Code's list of MCP servers",
+        takes_dots: true,
     },
     Host {
         id: "codex",
@@ -238,13 +254,14 @@ pub static HOSTS: &[Host] = &[
             format: Format::Toml,
             cwd: Some("cwd"),
             url: Some(Url {
-                url: "url",
-                kind: None,
                 headers: "http_headers",
+                sse: None,
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Restart Codex",
+        takes_dots: false,
     },
     Host {
         id: "gemini",
@@ -262,12 +279,13 @@ pub static HOSTS: &[Host] = &[
             cwd: Some("cwd"),
             url: Some(Url {
                 url: "httpUrl",
-                kind: None,
-                headers: "headers",
+                sse: Some(("url", None)),
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Restart Gemini CLI",
+        takes_dots: true,
     },
     Host {
         id: "windsurf",
@@ -281,12 +299,13 @@ pub static HOSTS: &[Host] = &[
         shape: Shape {
             url: Some(Url {
                 url: "serverUrl",
-                kind: None,
-                headers: "headers",
+                sse: Some(("serverUrl", None)),
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Refresh the list of MCP servers in Windsurf",
+        takes_dots: true,
     },
     Host {
         id: "zed",
@@ -329,8 +348,15 @@ pub static HOSTS: &[Host] = &[
                 )
             },
         ],
-        shape: COMMON,
+        shape: Shape {
+            url: Some(Url {
+                sse: None,
+                ..ADDRESS
+            }),
+            ..COMMON
+        },
         reload: "Zed reads it when it is saved",
+        takes_dots: true,
     },
     Host {
         id: "opencode",
@@ -358,14 +384,16 @@ pub static HOSTS: &[Host] = &[
             program: Some("local"),
             list: true,
             env: "environment",
+            // It finds out for itself what is spoken there.
             url: Some(Url {
-                url: "url",
                 kind: Some("remote"),
-                headers: "headers",
+                sse: Some(("url", Some("remote"))),
+                ..ADDRESS
             }),
             ..COMMON
         },
         reload: "Restart opencode",
+        takes_dots: true,
     },
     Host {
         id: "inspector",
@@ -376,6 +404,7 @@ pub static HOSTS: &[Host] = &[
         }],
         shape: COMMON,
         reload: "Restart the Inspector",
+        takes_dots: true,
     },
     // Has no file: what is written is printed, for any host that reads JSON of this shape.
     Host {
@@ -384,6 +413,7 @@ pub static HOSTS: &[Host] = &[
         files: &[],
         shape: COMMON,
         reload: "",
+        takes_dots: true,
     },
 ];
 

@@ -51,10 +51,23 @@ pub fn written(shape: &Shape, entry: &Entry<String>) -> Result<Json, String> {
                 .url
                 .as_ref()
                 .ok_or("it starts servers, and reaches none at an address")?;
-            if let Some(kind) = url.kind {
+            let is_socket = ["ws:", "wss:"].iter().any(|scheme| {
+                let begin = remote.url.get(..scheme.len());
+                begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+            });
+            if is_socket {
+                return Err("it does not speak WebSocket".to_owned());
+            }
+            let (name, kind) = match remote.is_sse {
+                false => (url.url, url.kind),
+                true => url
+                    .sse
+                    .ok_or("it does not speak the older HTTP with SSE, which its type says")?,
+            };
+            if let Some(kind) = kind {
                 out.insert("type".to_owned(), json!(kind));
             }
-            out.insert(url.url.to_owned(), json!(remote.url));
+            out.insert(name.to_owned(), json!(remote.url));
             if !remote.headers.is_empty() {
                 out.insert(url.headers.to_owned(), texts(&remote.headers));
             }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::configured::{self, Config, wrong};
 use crate::failure::Failure;
 use crate::printing;
+use crate::program::plain;
 use crate::terminal;
 use crate::ui;
 use what::What;
@@ -122,13 +123,14 @@ impl Install {
             config: &config,
         };
         let mut entry = what.entry(&places)?;
-        if let Some(name) = &self.name {
-            entry.name.clone_from(name);
+        match &self.name {
+            Some(name) => entry.name.clone_from(name),
+            None if !host.takes_dots => entry.name = plain(&entry.name),
+            None => {}
         }
-        what::check_name(&entry.name)?;
-        let value = written(&host.shape, &entry).map_err(|why| {
-            Failure::usage(format!("{} cannot have this server: {why}", host.name))
-        })?;
+        what::check_name(&entry.name, host)?;
+        let value =
+            written(&host.shape, &entry).map_err(|why| what.refused(host, &entry.name, &why))?;
         let Some(about) = self.consent.file(host, &places)? else {
             return print(host, &["mcpServers".to_owned()], &entry.name, &value);
         };

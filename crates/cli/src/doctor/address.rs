@@ -344,6 +344,7 @@ async fn misplaced(status: &Status, remote: &Remote, manner: &Manner) -> Check {
         let elsewhere = Remote {
             url: format!("{origin}{other}"),
             headers: remote.headers.clone(),
+            is_sse: false,
         };
         let wire = Arc::<Wire>::default();
         let opening = open(Reached::Remote(elsewhere), manner, &wire);

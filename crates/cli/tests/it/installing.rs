@@ -123,6 +123,14 @@ const LINES: &[&[&str]] = &[
         "@scope/server-x@1.2",
     ],
     &["install", "codex", "notes", "--", "npx"],
+    &["install", "claude-code", "theirs.json:s", "--print"],
+    &["install", "gemini", "theirs.json:s", "--print"],
+    &["install", "codex", "theirs.json:s"],
+    &["install", "vscode", "wss://a.example/mcp"],
+    &["install", "zed", "ws://a.example/", "--header", "X: 1"],
+    &["install", "codex", "demo", "--name", "a.b"],
+    &["install", "codex", "theirs.json:a.b", "--print"],
+    &["install", "cursor", "demo", "--name", "a.b", "--print"],
     &["install"],
     &["uninstall", "zed"],
     &["uninstall", "cursor", "both"],
@@ -138,6 +146,10 @@ fn what_is_shown_and_said() {
     place.write(
         "home/.cursor/mcp.json",
         "{ \"mcpServers\": { \"both\": {} }",
+    );
+    place.write(
+        "theirs.json",
+        r#"{"mcpServers": {"s": {"type": "sse", "url": "http://127.0.0.1:9/sse"}, "a.b": {"command": "x"}}}"#,
     );
     place.write("polyport.toml", "[servers.mine]\ncommand = 'npx'\nargs = ['${X}']\ncwd = 'notes'\nenv_file = '.env'\n[servers.far]\nurl = 'https://a.example/mcp'\n[servers.here]\ncommand = './run'\n");
     let text = all(&place, LINES);

@@ -409,18 +409,60 @@ fn links_and_permissions_stay() {
 fn addresses_are_written_as_each_host_writes_them() {
     let mut shown = String::new();
     for host in HOSTS {
-        let mut entry = ours();
-        entry.way = Way::Url(Remote {
-            url: "https://a.example/mcp".to_owned(),
-            headers: vec![("X".to_owned(), "1".to_owned())],
-        });
-        let said = match written(&host.shape, &entry) {
-            Ok(value) => value.to_string(),
-            Err(why) => format!("no: {why}"),
-        };
-        writeln!(shown, "{}: {said}", host.id).unwrap();
+        for (url, is_sse) in [
+            ("https://a.example/mcp", false),
+            ("https://a.example/sse", true),
+            ("WSS://a.example/mcp", false),
+        ] {
+            let mut entry = ours();
+            entry.way = Way::Url(Remote {
+                url: url.to_owned(),
+                headers: vec![("X".to_owned(), "1".to_owned())],
+                is_sse,
+            });
+            let said = match written(&host.shape, &entry) {
+                Ok(value) => value.to_string(),
+                Err(why) => format!("no: {why}"),
+            };
+            writeln!(shown, "{}: {said}", host.id).unwrap();
+        }
     }
     golden("addresses.txt", &shown);
+}
+
+/// What a host says of an address is what is read there, and what another host is told of it.
+#[test]
+fn the_older_http_stays_what_it_is_from_host_to_host() {
+    for (host, entry, want) in [
+        (
+            "claude-code",
+            r#"{"type": "sse", "url": "http://a/"}"#,
+            true,
+        ),
+        (
+            "claude-code",
+            r#"{"type": "http", "url": "http://a/"}"#,
+            false,
+        ),
+        ("vscode", r#"{"type": "sse", "url": "http://a/"}"#, true),
+        ("cursor", r#"{"url": "http://a/"}"#, false),
+        ("gemini", r#"{"url": "http://a/"}"#, true),
+        ("gemini", r#"{"httpUrl": "http://a/"}"#, false),
+        ("gemini", r#"{"type": "http", "url": "http://a/"}"#, false),
+    ] {
+        let machine = Machine::new();
+        let host = polyport_config::host(host).unwrap();
+        let about = &host.files[0];
+        let file = machine.place(host, about).file;
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let keys = about.keys(&machine.places);
+        fs::write(&file, format!("{{{:?}: {{\"shop\": {entry}}}}}", keys[0])).unwrap();
+        let read = Servers::of_host(about, &file, &machine.places).unwrap();
+        let Way::Url(remote) = read.get("shop").unwrap().way else {
+            panic!("{entry} is an address");
+        };
+        assert_eq!(remote.is_sse, want, "{}: {entry}", host.id);
+    }
 }
 
 #[test]

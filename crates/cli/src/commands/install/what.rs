@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use polyport_config::{Entry, Found, Places, Remote, Settings, Start, Way, Word};
+use polyport_config::{Entry, Found, Host, Places, Remote, Settings, Start, Way, Word};
 
 use crate::configured::{self, Config};
 use crate::failure::Failure;
@@ -53,6 +53,28 @@ impl What<'_> {
                 }
             }
         }
+    }
+
+    /// That a host cannot have it, and what it can have in its place: our own program, which passes on what it says.
+    pub(super) fn refused(&self, host: &Host, name: &str, why: &str) -> Failure {
+        let failure = Failure::usage(format!("{} cannot have this server: {why}", host.name));
+        let [word] = self.backends else {
+            return failure;
+        };
+        let Ok(word) = reaching::word_for_hosts(self.config, word, "install") else {
+            return failure;
+        };
+        let headers = self.headers.iter();
+        let headers: String = headers
+            .map(|(name, _)| format!(" --header '{name}: …'"))
+            .collect();
+        failure.hint(format!(
+            "polyport can stand between: polyport install {} --name {} -- {} serve {}{headers}",
+            host.id,
+            ui::word(name),
+            ui::path(&program()),
+            ui::word(&word)
+        ))
     }
 
     /// Options that would do nothing are a mistake: somebody believes that they did.
@@ -173,7 +195,14 @@ impl What<'_> {
                 let host = url.split('/').nth(2).unwrap_or_default();
                 let headers = self.headers.to_vec();
                 let name = host.split(':').next().unwrap_or_default().to_owned();
-                return Ok(Some(entry(&name, Way::Url(Remote { url, headers }))));
+                return Ok(Some(entry(
+                    &name,
+                    Way::Url(Remote {
+                        url,
+                        headers,
+                        is_sse: false,
+                    }),
+                )));
             }
             Word::File { file, name } => configured::in_file(&file, &name)?,
             Word::Host { host, name } => configured::in_host(host, &name)?,
@@ -260,12 +289,16 @@ fn entry(name: &str, way: Way<String>) -> Entry<String> {
 /// Names that mean something to a shell, a URL or a path are nobody's.
 ///
 /// # Errors
-/// The name is one of those.
-pub(super) fn check_name(name: &str) -> Result<(), Failure> {
+/// The name is one of those, or none that the host takes.
+pub(super) fn check_name(name: &str, host: &Host) -> Result<(), Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if begins && name.chars().all(plain) && name.len() <= 64 {
-        return Ok(());
+        if host.takes_dots || !name.contains('.') {
+            return Ok(());
+        }
+        let why = format!("{} takes no name with a dot in it, as {name}", host.name);
+        return Err(Failure::usage(why).hint(format!("--name {}", name.replace('.', "-"))));
     }
     Err(
         Failure::usage(format!("{:?} is no name for a server", ui::visible(name)))
