@@ -71,11 +71,104 @@ pub(crate) fn hidden(text: &str) -> Cow<'_, str> {
     let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut text = Cow::Borrowed(text);
     for value in given.iter() {
-        if text.contains(value.as_str()) {
-            text = Cow::Owned(text.replace(value.as_str(), MASK));
+        if let Some(masked) = without(&text, value) {
+            text = Cow::Owned(masked);
         }
     }
     text
+}
+
+/// The text without this secret, if it is there, as it is or as JSON, URLs and quotes write it.
+fn without(text: &str, secret: &str) -> Option<String> {
+    let mut out: Option<String> = None;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = rest
+            .strip_prefix(secret)
+            .or_else(|| written(rest, secret))
+            .filter(|_| !secret.is_empty());
+        if let Some(after) = after {
+            let out = out.get_or_insert_with(|| text[..text.len() - rest.len()].to_owned());
+            out.push_str(MASK);
+            rest = after;
+            continue;
+        }
+        if let Some(out) = &mut out {
+            out.push(c);
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// What follows the secret that the text begins with, however each letter of it is written.
+fn written<'t>(text: &'t str, secret: &str) -> Option<&'t str> {
+    let mut was_slash = false;
+    secret.chars().try_fold(text, |rest, c| {
+        let is_again = c == '\\' && was_slash;
+        was_slash = c == '\\';
+        letter(rest, c, is_again)
+    })
+}
+
+/// What follows a letter. `is_again`: it is another backslash, and all that stood there are taken already.
+fn letter(text: &str, c: char, is_again: bool) -> Option<&str> {
+    if let Some(rest) = percent(text, c).or_else(|| unicode(text, c)) {
+        return Some(rest);
+    }
+    // A text in a text in a text has each backslash twice, and twice again.
+    let after = text.trim_start_matches('\\');
+    let is_escaped = after.len() < text.len();
+    if c == '\\' {
+        return (is_escaped || is_again).then_some(after);
+    }
+    if let Some(rest) = text.strip_prefix(c) {
+        return Some(rest);
+    }
+    if !is_escaped {
+        return (c == ' ').then(|| text.strip_prefix('+')).flatten();
+    }
+    let short = match c {
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        '"' | '\'' | '/' => c,
+        _ => return None,
+    };
+    after.strip_prefix(short)
+}
+
+/// `%2F`, for each byte of a letter.
+fn percent(text: &str, c: char) -> Option<&str> {
+    let mut bytes = [0; 4];
+    let bytes = c.encode_utf8(&mut bytes).bytes();
+    bytes.into_iter().try_fold(text, |rest, byte| {
+        let digits = rest.strip_prefix('%')?;
+        let (digits, rest) = digits.split_at_checked(2)?;
+        (u8::from_str_radix(digits, 16) == Ok(byte)).then_some(rest)
+    })
+}
+
+/// `\u002f` of JSON, for each half of a letter; and `\u{2f}`.
+fn unicode(text: &str, c: char) -> Option<&str> {
+    let digits = |text: &'_ str| -> Option<usize> {
+        let begin = text.trim_start_matches('\\');
+        (begin.len() < text.len() && begin.starts_with('u')).then(|| text.len() - begin.len() + 1)
+    };
+    let begin = text.split_at_checked(digits(text)?)?.1;
+    if let Some(rest) = begin.strip_prefix('{') {
+        let (hex, rest) = rest.split_once('}')?;
+        return (u32::from_str_radix(hex, 16) == Ok(c.into())).then_some(rest);
+    }
+    let mut units = [0; 2];
+    let units = c.encode_utf16(&mut units).iter();
+    units.copied().try_fold(text, |rest, unit| {
+        let (hex, rest) = rest
+            .split_at_checked(digits(rest)?)?
+            .1
+            .split_at_checked(4)?;
+        (u16::from_str_radix(hex, 16) == Ok(unit)).then_some(rest)
+    })
 }
 
 #[cfg(test)]
@@ -107,6 +200,54 @@ mod tests {
             ("level debug, text/plain, 12", "level debug, text/plain, 12"),
         ] {
             assert_eq!(hidden(said), want);
+        }
+    }
+
+    // req: S-SECRETS
+    #[test]
+    fn a_secret_is_one_however_it_is_written() {
+        let percent = |text: &str, kept: &str| {
+            let bytes = text.bytes().map(|byte| match byte {
+                byte if byte.is_ascii_alphanumeric() || kept.contains(char::from(byte)) => {
+                    char::from(byte).to_string()
+                }
+                byte => format!("%{byte:02X}"),
+            });
+            bytes.collect::<String>()
+        };
+        for secret in [
+            "s3cr3t/va\"lue+x",
+            "a\\b\\\\c\td",
+            "pass word é 😀",
+            "100%25 sure",
+            "it's\nso",
+        ] {
+            let json = serde_json::to_string(secret).unwrap_or_default();
+            let ascii: String = secret
+                .encode_utf16()
+                .map(|unit| format!("\\u{unit:04x}"))
+                .collect();
+            for said in [
+                secret.to_owned(),
+                json.clone(),
+                format!("{json:?}"),
+                format!("{secret:?}"),
+                format!("{:?}", format!("{secret:?}")),
+                secret.escape_unicode().to_string(),
+                json.replace('/', "\\/"),
+                ascii,
+                percent(secret, ""),
+                percent(secret, "-._~/").to_lowercase().replace("%20", "+"),
+                percent(secret, "!'()*-._~/:?&=+$"),
+            ] {
+                let whole = format!("no: {said} is bad");
+                let masked = without(&whole, secret).unwrap_or_default();
+                assert!(masked.contains(MASK), "{secret:?} in {said}: {masked}");
+                let left = masked.replace(MASK, "");
+                let left = left.replace(['"', '\\'], "");
+                assert_eq!(left, "no:  is bad", "{secret:?} in {said}");
+            }
+            assert_eq!(without("no: secret is bad", secret), None);
         }
     }
 }

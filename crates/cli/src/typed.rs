@@ -11,6 +11,11 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
+    /// The line that shows what the server has.
+    pub(crate) fn lists(&self) -> String {
+        format!("{} lists what there is", self.line("ls", &[], &[]))
+    }
+
     /// A line for a shell with another verb; its options and words are quoted already.
     pub(crate) fn line(&self, verb: &str, options: &[String], words: &[String]) -> String {
         let server: Vec<String> = self.server.iter().map(|word| ui::word(word)).collect();

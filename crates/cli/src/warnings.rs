@@ -61,7 +61,7 @@ impl<S: Subscriber> Layer<S> for Warnings {
         if said.len() < MOST && said.insert(text.clone()) {
             drop(said);
             ui::clear_status();
-            ui::note(&format!("{}\n", secrets::hidden(&text)));
+            ui::note(&format!("{text}\n"));
         }
     }
 }
@@ -80,7 +80,8 @@ impl Line {
         } else {
             format!("{} ({})", self.message, self.fields)
         };
-        let text = text.replace(['\n', '\r'], " ");
+        // What is cut in the middle of a secret would be none that is known.
+        let text = secrets::hidden(&text).replace(['\n', '\r'], " ");
         match text.char_indices().nth(LONGEST) {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
@@ -105,6 +106,11 @@ impl Visit for Line {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, format_args!("{value}"));
+        // Before it is quoted, it is as it was given.
+        let shown = secrets::hidden(value);
+        match shown.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"') {
+            true => self.add(field, format_args!("{shown:?}")),
+            false => self.add(field, format_args!("{shown}")),
+        }
     }
 }

@@ -39,8 +39,9 @@ impl Read {
         let shown = named.shown.clone();
         let rest = std::mem::take(&mut named.rest);
         let [uri] = &rest[..] else {
-            return Err(Failure::usage("one resource is read, named by its URI")
-                .hint(format!("polyport ls {shown} lists what there is")));
+            return Err(
+                Failure::usage("one resource is read, named by its URI").hint(named.typed.lists())
+            );
         };
         let params = serde_json::json!({"uri": uri}).to_string();
         verb::with(named, async |client| {

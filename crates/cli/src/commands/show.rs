@@ -72,8 +72,7 @@ impl Show {
         let shown = named.shown.clone();
         let rest = std::mem::take(&mut named.rest);
         let [name] = &rest[..] else {
-            return Err(Failure::usage("one thing is shown, by its name")
-                .hint(format!("polyport ls {shown} lists what there is")));
+            return Err(Failure::usage("one thing is shown, by its name").hint(named.typed.lists()));
         };
         let typed = named.typed.clone();
         // Servers hide from a client what it says that it cannot answer.
@@ -127,7 +126,7 @@ async fn find(
     let failure = Failure::unexpected(format!("{server} has no {name}")).code(5);
     Err(match nearest(name, &names) {
         Some(near) => failure.hint(format!("did you mean {}?", ui::one_line(near))),
-        None => failure.hint(format!("polyport ls {server} lists what there is")),
+        None => failure.hint(typed.lists()),
     })
 }
 

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::reach::{Manner, Reached};
 use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
+use crate::typed::Typed;
 use crate::{frames, logs, printing, render, ui};
 
 /// Before a server that has gone is looked for again; twice as long after each try, up to the longest.
@@ -83,6 +84,7 @@ impl Watch {
             way,
             wanted,
             shown: shown.clone(),
+            typed: aimed.typed,
             json: self.json,
             left: self.count,
             begun: Instant::now(),
@@ -122,6 +124,7 @@ struct Watching<F> {
     way: ToServer<F>,
     wanted: Wanted,
     shown: String,
+    typed: Typed,
     json: bool,
     /// Changes after which it ends.
     left: Option<u32>,
@@ -262,7 +265,7 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
             return Err(
                 Failure::unexpected(format!("{shown} does not tell of changes of {uri}"))
                     .code(5)
-                    .hint(format!("polyport ls {shown} lists what there is")),
+                    .hint(self.typed.lists()),
             );
         }
         if wanted.logs.is_some() && told.logs.is_none() {

@@ -215,6 +215,17 @@ fn is_moved(why: &str) -> bool {
     why.starts_with("it sends ")
 }
 
+/// Says the text that a proxy of the environment stands in the way?
+fn is_of_proxy(why: &str) -> bool {
+    [
+        "the proxy ",
+        "the environment names a proxy",
+        "the variable ",
+    ]
+    .iter()
+    .any(|begin| why.starts_with(begin))
+}
+
 fn is_socket(url: &str) -> bool {
     let url = url.to_ascii_lowercase();
     url.starts_with("ws://") || url.starts_with("wss://")
@@ -243,13 +254,21 @@ async fn refused(
 ) -> Result<(), Failure> {
     let failure = failed(error);
     let check = match error {
+        ClientError::Unreachable(why) if is_of_proxy(why) => {
+            Check::fail(4, "http", "a proxy leads to it", why.as_str())
+                .remedy("does that proxy run, and let you in? unset the variable that names it, or leave the server out in NO_PROXY")
+        }
         ClientError::Unreachable(why) if is_secured && !is_moved(why) => {
             Check::fail(4, "tls", "TLS is sound", why.as_str())
                 .why("Nothing is sent to a server that cannot show who it is.")
                 .remedy("is its certificate valid, for this name, from somebody this machine trusts? does the port speak TLS?")
         }
         ClientError::Unreachable(why) => Check::fail(4, "http", "HTTP is answered", why.as_str())
-            .remedy("name the address it sends to, if you trust it"),
+            .remedy(if is_moved(why) {
+                "name the address it sends to, if you trust it"
+            } else {
+                "is it a server of MCP, and does it still run?"
+            }),
         ClientError::Broken(why) => Check::fail(4, "http", "HTTP is answered", why.as_str())
             .remedy(if is_secured { "is it a server of MCP?" } else { "is it a server of MCP? perhaps it wants https://" }),
         ClientError::Status(status) => match status.code {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::asking::run;
 use crate::doctoring::answering;
-use crate::support::Place;
+use crate::support::{Place, said};
 use crate::watching::{Standing, free_port};
 
 fn answered(body: &str) -> String {
@@ -53,6 +53,35 @@ fn what_is_no_answer_is_named() {
                 err.contains("the server's answer cannot be read: ") && err.contains(want),
                 "{era}, {want}: {err}"
             );
+            // That there is nothing is told once.
+            if want.contains("answered nothing") {
+                let words = ["ls", "--era", era, &format!(":{port}")];
+                let (_, _, err) = run(&place, &words);
+                assert!(!err.contains("warning"), "{err}");
+            }
+        }
+    }
+}
+
+/// What stands between is not the server, and what helps there does not help here.
+// req: S-FAIL-CAUSE, S-PROXY
+#[test]
+fn a_proxy_that_stands_in_the_way_is_named_with_what_to_do() {
+    let place = Place::new();
+    for (proxy, want) in [
+        ("http://127.0.0.1:9", "the proxy http://127.0.0.1:9"),
+        ("http://bad url", "the variable HTTP_PROXY holds no address"),
+        ("socks4://127.0.0.1:9", "http and socks5 can be used"),
+    ] {
+        for verb in ["doctor", "ls"] {
+            let mut command = place.command([verb, "http://server.test/mcp"]);
+            let output = command.env("HTTP_PROXY", proxy).output().unwrap();
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(4), "{said}");
+            assert!(said.contains(want) && said.contains("NO_PROXY"), "{said}");
+            assert!(!said.contains("name the address it sends to"), "{said}");
+            let is_told = said.contains("FAIL  a proxy leads to it");
+            assert_eq!(is_told, verb == "doctor", "{said}");
         }
     }
 }

@@ -302,6 +302,61 @@ fn a_server_stands_on_one_side_of_the_dashes() {
     );
 }
 
+/// A secret is one however quotes, JSON and URLs write it.
+// req: S-SECRETS
+#[test]
+fn secrets_are_masked_before_what_is_said_is_quoted() {
+    let place = Place::new();
+    let secret = r#"s3cr3t/va"lue\x y"#;
+    let json = serde_json::json!(secret).to_string();
+    let script = format!(
+        "printf 'junk %s\\n' \"$TOKEN\"; printf 'bad %s %s\\n' \"$TOKEN\" 's3cr3t%2Fva%22lue%5cx%20y' >&2\ncat >&2 <<'E'\n{json}\nE\nexit 1"
+    );
+    let token = format!("TOKEN={secret}");
+    for options in [&[][..], &["--json"], &["-v"]] {
+        let words = [&["ls"], options, &["-e", &token, "--", "sh", "-c", &script]].concat();
+        let (code, out, err) = run(&place, &words);
+        assert_eq!(code, 4, "{err}");
+        assert!(!format!("{out}{err}").contains("s3cr3t"), "{out}{err}");
+        assert!(err.contains("bad **** ****"), "{err}");
+    }
+    let words = ["ls", "-e", &token, "--", "sh", "-c", &script];
+    let (_, _, err) = run(&place, &words);
+    assert!(err.contains("line: \"junk ****\""), "{err}");
+}
+
+/// The line that a hint names is one that works.
+// req: S-HELP
+#[test]
+fn a_hint_repeats_the_server_as_it_can_be_typed() {
+    let place = Place::new();
+    for words in [
+        &[
+            "show",
+            "--",
+            BINARY,
+            "serve",
+            "demo",
+            "--",
+            "nothing-like-it",
+        ][..],
+        &["show", "--era", "legacy", "--", BINARY, "serve", "demo"],
+        &["read", "--", BINARY, "serve", "demo"],
+        &["show", "demo", "nothing-like-it"],
+    ] {
+        let (_, _, err) = run(&place, words);
+        let hint = err
+            .split("hint: polyport ")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{words:?}: {err}"));
+        let line = hint.split(" lists what there is").next().unwrap();
+        let typed: Vec<&str> = line.split(' ').collect();
+        let (code, out, err) = run(&place, &typed);
+        assert_eq!(code, 0, "{words:?}: {line}: {err}");
+        assert!(out.contains("add("), "{out}");
+    }
+}
+
 /// What is wrong with a line shows a line that works of the same verb.
 // req: S-HELP
 #[test]

@@ -147,7 +147,8 @@ impl Inbox {
                 if !std::mem::replace(&mut self.0.lock().junk, true) {
                     let line = String::from_utf8_lossy(frame);
                     let line: String = line.chars().take(SHOWN).collect();
-                    tracing::warn!(%malformed, ?line, "the server writes something else than messages; only the first is told");
+                    let line = line.as_str();
+                    tracing::warn!(%malformed, line, "the server writes something else than messages; only the first is told");
                 }
             }
         }
