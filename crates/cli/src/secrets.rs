@@ -145,7 +145,9 @@ fn percent(text: &str, c: char) -> Option<&str> {
     bytes.into_iter().try_fold(text, |rest, byte| {
         let digits = rest.strip_prefix('%')?;
         let (digits, rest) = digits.split_at_checked(2)?;
-        (u8::from_str_radix(digits, 16) == Ok(byte)).then_some(rest)
+        digits
+            .eq_ignore_ascii_case(&format!("{byte:02x}"))
+            .then_some(rest)
     })
 }
 
@@ -167,7 +169,8 @@ fn unicode(text: &str, c: char) -> Option<&str> {
             .split_at_checked(digits(rest)?)?
             .1
             .split_at_checked(4)?;
-        (u16::from_str_radix(hex, 16) == Ok(unit)).then_some(rest)
+        hex.eq_ignore_ascii_case(&format!("{unit:04x}"))
+            .then_some(rest)
     })
 }
 
