@@ -1,0 +1,184 @@
+//! No secret of any form of text is shown, and nothing else is changed.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn check(format: Format, cases: &[(&str, &str)]) {
+    for (text, want) in cases {
+        assert_eq!(masked(text, format), *want);
+    }
+}
+
+// req: S-SHOWN
+#[test]
+fn secrets_of_json_are_masked_on_whatever_line_they_stand() {
+    check(
+        Format::Json,
+        &[
+            (r#"  "API_KEY": "abc","#, r#"  "API_KEY": "****","#),
+            (r#"  "LEVEL": "debug","#, r#"  "LEVEL": "debug","#),
+            (
+                r#"  "K": "x", "PIN": 1234, "KEY": true"#,
+                r#"  "K": "x", "PIN": ****, "KEY": true"#,
+            ),
+            (
+                r#"  "API_KEY": "${API_KEY}""#,
+                r#"  "API_KEY": "${API_KEY}""#,
+            ),
+            (
+                r#"  "Authorization": "Bearer x\" y""#,
+                r#"  "Authorization": "****""#,
+            ),
+            (
+                r#""args": ["--token", "abc", "x"]"#,
+                r#""args": ["--token", "****", "x"]"#,
+            ),
+            (
+                "[\n  \"--token\",\n  \"abc\",\n  \"x\"\n]",
+                "[\n  \"--token\",\n  \"****\",\n  \"x\"\n]",
+            ),
+            ("\"API_KEY\":\n  \"abc\"", "\"API_KEY\":\n  \"****\""),
+            (
+                "\"API_KEY\" // why\n : /* \"x\" */\n \"abc\"",
+                "\"API_KEY\" // why\n : /* \"x\" */\n \"****\"",
+            ),
+            (
+                "\"tokens\": [\n \"abc\",\n [\"d\"]\n], \"x\": \"y\"",
+                "\"tokens\": [\n \"****\",\n [\"****\"]\n], \"x\": \"y\"",
+            ),
+            (
+                r#"{"headers": {"X-Tenant": "abc", "Accept": "x"}, "X": "y"}"#,
+                r#"{"headers": {"X-Tenant": "****", "Accept": "x"}, "X": "y"}"#,
+            ),
+            (r#"  "args": ["sk-abc"]"#, r#"  "args": ["****"]"#),
+            (
+                r#"  "args": ["-c", "A=1 TOKEN=abc npx \"x\" --key abc y"]"#,
+                r#"  "args": ["-c", "A=1 TOKEN=**** npx \"x\" --key **** y"]"#,
+            ),
+            (
+                r#"  "url": "https://a.example/?key=abc""#,
+                r#"  "url": "https://a.example/?key=****""#,
+            ),
+            (
+                r#"  "url": "https:\/\/u:p@a.example\/""#,
+                r#"  "url": "https://****@a.example/""#,
+            ),
+            (r#"  "open"#, r#"  "open"#),
+            (r#"  "TOKEN": "open"#, r#"  "TOKEN": "****"#),
+            ("// größe = \"x\"\n{ }", "// größe = \"x\"\n{ }"),
+            (
+                "// it's \"API_KEY\": \"abc\"\n",
+                "// it's \"API_KEY\": \"****\"\n",
+            ),
+            (
+                "/* \"--token\",\n \"abc\" */ \"x\"",
+                "/* \"--token\",\n \"****\" */ \"x\"",
+            ),
+            (
+                "// \"API_KEY\":\n//   \"abc\"\n",
+                "// \"API_KEY\":\n//   \"****\"\n",
+            ),
+        ],
+    );
+}
+
+// req: S-SHOWN
+#[test]
+fn secrets_of_toml_are_masked_on_whatever_line_they_stand() {
+    check(
+        Format::Toml,
+        &[
+            (
+                "env = { API_KEY = 'abc', B = 'c' }",
+                "env = { API_KEY = '****', B = 'c' }",
+            ),
+            ("API_KEY = \"abc\"", "API_KEY = \"****\""),
+            ("a.token=\"abc\"", "a.token=\"****\""),
+            ("command = 'npx'", "command = 'npx'"),
+            (
+                "args = [\n  '--token', # 'x'\n  'abc',\n]\nx = 'y'",
+                "args = [\n  '--token', # 'x'\n  '****',\n]\nx = 'y'",
+            ),
+            (
+                "key = \"\"\"\nabc\n\"d\"\"\"\"\nx = 'y'",
+                "key = \"\"\"****\n****\n****\"\"\"\nx = 'y'",
+            ),
+            ("key = '''abc'''\nx = 'y'", "key = '''****'''\nx = 'y'"),
+            (
+                "x = \"\"\"\nTOKEN=abc\nL=1\n\"\"\"",
+                "x = \"\"\"\nTOKEN=****\nL=1\n\"\"\"",
+            ),
+            (
+                "[a.http_headers]\nX-Tenant = 'abc'\n[b]\nX-Tenant = 'abc'",
+                "[a.http_headers]\nX-Tenant = '****'\n[b]\nX-Tenant = 'abc'",
+            ),
+            ("[a.'key]'] # \"x\"\nb = 'c'", "[a.'key]'] # \"x\"\nb = 'c'"),
+            ("# clé = \"valeur\"", "# clé = \"valeur\""),
+            ("\u{feff}model = \"o\"", "\u{feff}model = \"o\""),
+            (
+                "# don't: api_key = abc, d\nx = 'y'",
+                "# don't: api_key = ****\nx = 'y'",
+            ),
+            ("PIN = 1234 # PIN", "PIN = **** # PIN"),
+            (
+                "# a = [\n#   \"--token\",\n#   \"abc\"\n# ]",
+                "# a = [\n#   \"--token\",\n#   \"****\"\n# ]",
+            ),
+        ],
+    );
+}
+
+/// Members as hosts have them, with one secret in them, in whatever words stand around it.
+fn with_secret(word: &str, kind: u8) -> Value {
+    match kind % 6 {
+        0 => json!({word: {"API_KEY": "hunter2", "B": word}}),
+        1 => json!({"args": [word, "--token", "hunter2", word]}),
+        2 => json!({"headers": {"X-A": word, "X-Any": "hunter2"}}),
+        3 => json!({"url": format!("https://u:hunter2@{}.example/", word.len()), "b": [word]}),
+        4 => json!({"secrets": [word, ["hunter2"]], word: word}),
+        _ => json!({"b": word, "password": "hunter2\n\"\\é\n", word: word}),
+    }
+}
+
+proptest! {
+    // req: S-SHOWN
+    #[test]
+    fn any_text_keeps_its_lines(text in "(\\PC|[\n\r\"'=:#/*\\\\\\[\\]{},-]){0,80}") {
+        for format in [Format::Json, Format::Toml] {
+            let shown = masked(&text, format);
+            prop_assert_eq!(shown.matches('\n').count(), text.matches('\n').count());
+        }
+    }
+
+    // req: S-SHOWN
+    #[test]
+    fn no_secret_is_shown_among_any_words(word in "\\PC{0,12}|--?[a-z]{1,6}", kind: u8) {
+        let value = with_secret(&word, kind);
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let apart = pretty.replace("\": \"", "\":\n\"").replace("\",\n", "\", // it's\n");
+        for text in [&value.to_string(), &pretty, &apart] {
+            let shown = masked(text, Format::Json);
+            prop_assert!(!shown.contains("hunter2"), "{}", shown);
+        }
+        let mut toml = toml_edit::DocumentMut::new();
+        for (name, value) in value.as_object().unwrap() {
+            toml[name.as_str()] = toml_edit::Item::Value(of(value));
+        }
+        let shown = masked(&toml.to_string(), Format::Toml);
+        prop_assert!(!shown.contains("hunter2"), "{}", shown);
+    }
+}
+
+fn of(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Array(list) => list.iter().map(of).collect::<toml_edit::Array>().into(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.as_str(), of(value)))
+            .collect::<toml_edit::InlineTable>()
+            .into(),
+        other => other.as_str().unwrap_or_default().into(),
+    }
+}
