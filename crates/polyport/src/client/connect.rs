@@ -21,7 +21,7 @@ use super::answers::{self, Answers, boxed};
 use super::fresh::Fresh;
 use super::outputs::Outputs;
 use super::receiver::Receiver;
-use super::tasks::TaskOnly;
+use super::tasks::Supports;
 use super::verdicts::{Remembering, ServerKey, VerdictStore};
 use super::visits::Done;
 use super::{Client, ClientError, Serving};
@@ -409,7 +409,7 @@ fn client(
         receiver,
         on_behalf,
         idle: None,
-        task_only: TaskOnly::default(),
+        supports: Supports::default(),
         fresh,
         done,
         outputs: Outputs::new(keeps.outputs && is_structured),

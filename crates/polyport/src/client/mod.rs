@@ -67,7 +67,7 @@ pub use marked::{Marked, marked_arguments};
 pub use polyport_http::client::{BadTarget, Target};
 pub use pool::{Pool, PoolError};
 pub use relay::{Changed, Relay, Shown};
-use tasks::TaskOnly;
+use tasks::Supports;
 pub use tasks::{Called, Task};
 pub use verdicts::{MAX_VERDICTS, MemoryVerdicts, ServerKey, VERDICT_LIFE, VerdictStore};
 use visits::Done;
@@ -86,7 +86,7 @@ pub struct Client {
     on_behalf: bool,
     /// How long nothing may come of what is passed on.
     idle: Option<Duration>,
-    task_only: TaskOnly,
+    supports: Supports,
     fresh: Arc<Fresh>,
     done: Arc<Done>,
     outputs: Outputs,
@@ -121,7 +121,7 @@ impl Client {
     pub async fn tools(&self) -> Result<Vec<Tool>, ClientError> {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
         let tools = self.list(List::Tools).await?;
-        self.task_only.note(&tools);
+        self.supports.note(&tools);
         self.outputs.note(&tools);
         Ok(self.mirroring(tools))
     }

@@ -1,17 +1,17 @@
 //! Calls that a server goes on with by itself: begun, looked at and given up, the same in both forms of tasks.
 
 mod state;
+mod supports;
 mod waiting;
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use memchr::memmem::Finder;
 use polyport_model::{
     CallTool, CallToolParams, CallToolResult, EXTENSION_TASKS, Method, Object, Task as TaskState,
-    TaskMetadata, TaskSupport, Tool,
+    TaskMetadata, TaskSupport,
 };
 use polyport_proto::TaskForm;
 use polyport_rt::Wait;
@@ -19,6 +19,7 @@ use polyport_wire::{Raw, splice};
 use serde_json::json;
 
 use super::{Client, ClientError, unreadable};
+pub(super) use supports::Supports;
 
 /// How long a task is waited for where nothing is said: no longer than servers keep one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -70,7 +71,8 @@ impl Client {
     /// long the task should be kept, where the client has a say in that.
     ///
     /// # Errors
-    /// [`ClientError`]; [`ClientError::NotOffered`] if the server has no tasks.
+    /// [`ClientError`]; [`ClientError::NotOffered`] if the server has no tasks, or none for this tool, of which its list is asked for where
+    /// nobody has yet.
     pub async fn call_tool_as_task(
         &self,
         name: &str,
@@ -80,6 +82,9 @@ impl Client {
         self.offers("tools", self.opened.capabilities.tools.is_some())?;
         self.offers("tasks", self.offers_tasks())?;
         let is_core = self.task_form() == TaskForm::Core;
+        if is_core {
+            self.offers_task_of(name).await?;
+        }
         let ttl = life.map(|life| i64::try_from(life.as_millis()).unwrap_or(i64::MAX));
         let params = CallToolParams {
             task: is_core.then(|| TaskMetadata {
@@ -117,6 +122,9 @@ impl Client {
             // There the server decides which calls are tasks.
             return self.request_raw(CallTool::NAME, params, wait).await;
         }
+        if let Some(name) = called(params) {
+            self.offers_task_of(&name).await?;
+        }
         let task = self.ask_for_task(params).await?;
         self.as_call(task, wait).await
     }
@@ -137,6 +145,18 @@ impl Client {
             TaskForm::Core => offered.tasks.as_ref().is_some_and(|t| t.for_tools()),
             TaskForm::Extension => offered.extension(EXTENSION_TASKS).is_some(),
         }
+    }
+
+    /// Does the list of tools let this one be called as a task? Of one that is not in it the server says itself what is wrong.
+    async fn offers_task_of(&self, tool: &str) -> Result<(), ClientError> {
+        if self.supports.of(tool).is_none() {
+            self.tools().await?;
+        }
+        let is_allowed = self
+            .supports
+            .of(tool)
+            .is_none_or(|support| matches!(support, TaskSupport::Optional | TaskSupport::Required));
+        self.offers("tasks for this tool", is_allowed)
     }
 
     fn task_form(&self) -> TaskForm {
@@ -186,7 +206,7 @@ impl Client {
         method == CallTool::NAME
             && self.task_form() == TaskForm::Core
             && self.offers_tasks()
-            && self.task_only.has(params)
+            && self.is_listed_task_only(params)
     }
 
     fn may_want_task(&self, method: &str, code: i32) -> bool {
@@ -200,7 +220,13 @@ impl Client {
     /// Does the tool of a call run as a task only?
     async fn is_task_only(&self, params: &str) -> Result<bool, ClientError> {
         self.tools().await?;
-        Ok(self.task_only.has(params))
+        Ok(self.is_listed_task_only(params))
+    }
+
+    fn is_listed_task_only(&self, params: &str) -> bool {
+        self.supports.has_required()
+            && called(params)
+                .is_some_and(|tool| self.supports.of(&tool) == Some(TaskSupport::Required))
     }
 
     /// Waits for a call that has become a task as for one that has not: within the bounds of the call, and given up with it.
@@ -223,31 +249,10 @@ impl Client {
     }
 }
 
-/// Tools of which the list says that they run as tasks only.
-#[derive(Debug, Default)]
-pub(super) struct TaskOnly(Mutex<HashSet<String>>);
-
-impl TaskOnly {
-    pub(super) fn note(&self, tools: &[Tool]) {
-        let required = |tool: &&Tool| {
-            let execution = tool.execution.as_ref();
-            execution.is_some_and(|e| e.task_support == Some(TaskSupport::Required))
-        };
-        let names = tools.iter().filter(required).map(|tool| tool.name.clone());
-        *self.names() = names.collect();
-    }
-
-    /// Is the tool of these parameters one of them, and no task wished for yet?
-    fn has(&self, params: &str) -> bool {
-        let names = self.names();
-        !names.is_empty()
-            && serde_json::from_str::<CallToolParams>(params)
-                .is_ok_and(|call| call.task.is_none() && names.contains(&call.name))
-    }
-
-    fn names(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The tool of a call that wishes for no task yet.
+fn called(params: &str) -> Option<String> {
+    let call: CallToolParams = serde_json::from_str(params).ok()?;
+    call.task.is_none().then_some(call.name)
 }
 
 /// A task that nobody waits for any more once this is dropped.

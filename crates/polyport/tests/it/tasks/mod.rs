@@ -6,6 +6,7 @@ mod core;
 mod extension;
 mod malformed;
 mod owners;
+mod supports;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
