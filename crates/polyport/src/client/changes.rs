@@ -1,5 +1,6 @@
 //! What changes at a server, as one stream in both eras: subscriptions of the legacy one, `subscriptions/listen` of the modern one.
 
+mod declared;
 mod listening;
 mod subscribing;
 
@@ -87,8 +88,19 @@ impl Client {
     /// What changes at the server from now on, as far as it tells; [`Changes::told`] says how far that is.
     ///
     /// # Errors
-    /// [`ClientError`]; in the legacy era also that one of the resources cannot be subscribed to.
+    /// [`ClientError`]; in the legacy era also that one of the resources cannot be subscribed to, in the modern one
+    /// [`ClientError::NotOffered`] where the server does not say that it tells of any of it. Legacy servers need not say so.
     pub async fn changes(&self, wanted: Wanted) -> Result<Changes<'_>, ClientError> {
+        if self.opened.revision.profile().listens {
+            let is_any = wanted.lists || !wanted.resources.is_empty();
+            let told = declared::filter(&wanted, &self.opened.capabilities);
+            self.offers("changes of what is wanted", !is_any || told.is_some())?;
+        }
+        self.follow(wanted).await
+    }
+
+    /// The same where it may tell of nothing yet, and of resources later.
+    pub(super) async fn follow(&self, wanted: Wanted) -> Result<Changes<'_>, ClientError> {
         let mut changes = Changes {
             client: self,
             told: Wanted::default(),

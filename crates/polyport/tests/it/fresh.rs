@@ -238,9 +238,9 @@ fn broken(asked: &polyport_testkit::web::Asked, before: usize) -> polyport_testk
     let result =
         |result: Value| Reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     match message["method"].as_str() {
-        Some("server/discover") => {
-            result(json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}))
-        }
+        Some("server/discover") => result(
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}}}),
+        ),
         Some("tools/list") => result(
             json!({"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "ttlMs": 3_600_000}),
         ),

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use polyport_model::{ListenParams, SubscriptionFilter};
+use polyport_model::ListenParams;
 use polyport_rt::Wait;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::super::{ClientError, unreadable};
-use super::{Changes, Next, PAUSE, TRIES, Wanted};
+use super::{Changes, Next, PAUSE, TRIES, Wanted, declared};
 
 const LISTEN: &str = "subscriptions/listen";
 /// How long a server may take to say what of it it tells.
@@ -29,32 +29,34 @@ impl Changes<'_> {
 
     /// Opens the stream of a modern server, and waits until it says what of all that it tells.
     pub(super) async fn listen(&mut self) -> Result<(), ClientError> {
-        self.ask()?;
-        self.acknowledged().await
+        if self.ask()? {
+            return self.acknowledged().await;
+        }
+        self.told = Wanted {
+            others: self.wanted.others,
+            ..Wanted::default()
+        };
+        Ok(())
     }
 
-    /// Asks for the stream.
-    fn ask(&mut self) -> Result<(), ClientError> {
-        let lists = self.wanted.lists.then_some(true);
+    /// Asks for the stream. False: the server has nothing that there would be to ask for.
+    fn ask(&mut self) -> Result<bool, ClientError> {
+        let client = self.client;
+        let Some(notifications) = declared::filter(&self.wanted, &client.opened.capabilities)
+        else {
+            return Ok(false);
+        };
         let asked = ListenParams {
-            notifications: SubscriptionFilter {
-                tools_list_changed: lists,
-                prompts_list_changed: lists,
-                resources_list_changed: lists,
-                resource_subscriptions: Some(self.wanted.resources.clone())
-                    .filter(|uris| !uris.is_empty()),
-                ..SubscriptionFilter::default()
-            },
+            notifications,
             ..ListenParams::default()
         };
         let params = serde_json::to_string(&asked).map_err(|error| unreadable(&error))?;
-        let client = self.client;
         self.is_acknowledged = false;
         self.listening = Some(Box::pin(async move {
             let wait = Wait::default();
             client.request_raw(LISTEN, &params, Some(wait)).await
         }));
-        Ok(())
+        Ok(true)
     }
 
     /// Waits until the server says what of all that it tells.
@@ -99,7 +101,10 @@ impl Changes<'_> {
         while let Some(Again { at, tries, pause }) = self.again {
             if self.listening.is_none() {
                 sleep_until(at).await;
-                self.ask()?;
+                if !self.ask()? {
+                    self.again = None;
+                    return Ok(());
+                }
             }
             match self.acknowledged().await {
                 Err(ClientError::Broken(_) | ClientError::Unreachable(_)) if tries < TRIES => {

@@ -148,7 +148,7 @@ async fn hear(ear: Ear, mut wished: mpsc::Receiver<Wish>) {
             wanted.logs = Some(Level::Debug);
         }
         let flow = match tells(client) {
-            true => match client.changes(wanted.clone()).await {
+            true => match client.follow(wanted.clone()).await {
                 Ok(changes) => follow(&shared, changes, &mut wished, &mut wanted).await,
                 Err(ClientError::Refused(error)) => {
                     tracing::warn!(%error, "the server tells of no changes, though it said that it would");
