@@ -25,12 +25,32 @@ const MAX_DEPTH: usize = 32;
 /// # Errors
 /// One of them is no argument, or does not fit its place in the schema.
 pub(crate) fn parse(words: &[String], schema: &Value) -> Result<Object, Failure> {
+    read(words, schema, true)
+}
+
+/// The same where the schema does not decide: what does not fit it, or has no place in it, is text.
+///
+/// # Errors
+/// One of them is no argument.
+pub(crate) fn parse_unchecked(words: &[String], schema: &Value) -> Result<Object, Failure> {
+    read(words, schema, false)
+}
+
+fn read(words: &[String], schema: &Value, is_checked: bool) -> Result<Object, Failure> {
     let reading = Reading::of(schema);
     let mut all = Piece::Members(BTreeMap::new());
     for word in words {
         let word = Word::split(word)?;
-        let place = place_of(&reading, &word.path, &all)?;
-        let value = word.value(&reading, place.as_ref())?;
+        let place = match place_of(&reading, &word.path, &all) {
+            Err(_) if !is_checked => None,
+            place => place?,
+        };
+        let value = word.value(
+            |name, text| match plain(name, text, &reading, place.as_ref()) {
+                Err(_) if !is_checked => Ok(pieces::string(text)),
+                value => value,
+            },
+        )?;
         insert(&mut all, &word.path, value)?;
     }
     Ok(all.members().unwrap_or_default())
@@ -122,7 +142,11 @@ impl<'a> Word<'a> {
         shown(&self.path)
     }
 
-    fn value(&self, reading: &Reading<'_>, place: Option<&Said<'_>>) -> Result<Raw, Failure> {
+    /// Its value; `plain` makes it of what is no JSON.
+    fn value(
+        &self,
+        plain: impl FnOnce(&str, &str) -> Result<Raw, Failure>,
+    ) -> Result<Raw, Failure> {
         let read;
         let text = match self.text.strip_prefix('@') {
             Some(file) => {
@@ -139,7 +163,7 @@ impl<'a> Word<'a> {
                     .hint("key=value takes plain text")
             });
         }
-        plain(&self.name(), text, reading, place)
+        plain(&self.name(), text)
     }
 }
 
@@ -287,170 +311,4 @@ fn insert(all: &mut Piece, path: &[Step<'_>], value: Raw) -> Result<(), Failure>
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "n": {"type": "integer"}, "x": {"type": "number"}, "on": {"type": "boolean"},
-                "name": {"type": "string"}, "zip": {"type": "string"}, "maybe": {"type": ["integer", "null"]},
-                "either": {"anyOf": [{"type": "boolean"}, {"type": "string"}]},
-                "tags": {"type": "array", "items": {"type": "string"}},
-                "sizes": {"type": "array", "items": {"type": "integer"}},
-                "at": {"$ref": "#/$defs/Place"},
-                "mode": {"enum": ["fast", "slow"]}, "free": {}, "dot.ted": {"type": "string"}, "list[]": {"type": "string"},
-            },
-            "required": ["n", "name"],
-            "$defs": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
-        })
-    }
-
-    // req: S-ARGS, BR-044
-    #[test]
-    fn words_become_what_the_schema_says() {
-        let rows: &[(&[&str], Value)] = &[
-            (&["n=7", "name=012"], json!({"n": 7, "name": "012"})),
-            (&["x=1e3", "on=true"], json!({"x": 1000.0, "on": true})),
-            (&["maybe=null"], json!({"maybe": null})),
-            (&["maybe=3"], json!({"maybe": 3})),
-            (&["either=true"], json!({"either": true})),
-            (&["either=yes"], json!({"either": "yes"})),
-            (&["tags[]=1", "tags[]=b"], json!({"tags": ["1", "b"]})),
-            (&["sizes[]=1", "sizes[]=2"], json!({"sizes": [1, 2]})),
-            (&["sizes=[1,2]"], json!({"sizes": [1, 2]})),
-            (&["at.lat=47.5"], json!({"at": {"lat": 47.5}})),
-            (&["at:={\"lat\":1}"], json!({"at": {"lat": 1}})),
-            (&["mode=fast"], json!({"mode": "fast"})),
-            (&["free=7"], json!({"free": "7"})),
-            (&["free:=7"], json!({"free": 7})),
-            (&["name=a=b"], json!({"name": "a=b"})),
-            (&["name="], json!({"name": ""})),
-            (
-                &["name=null", "zip=1e5"],
-                json!({"name": "null", "zip": "1e5"}),
-            ),
-            (
-                &["name=[1]", "zip=true"],
-                json!({"name": "[1]", "zip": "true"}),
-            ),
-            (&["zip={\"a\":1}"], json!({"zip": "{\"a\":1}"})),
-            (&["maybe:=null"], json!({"maybe": null})),
-        ];
-        for (words, want) in rows {
-            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-            let got = parse(&words, &schema()).unwrap();
-            let got = serde_json::to_value(got).unwrap();
-            assert_eq!(got, *want, "{words:?}");
-        }
-    }
-
-    // req: S-EXACT
-    #[test]
-    fn numbers_stay_as_they_are_written() {
-        let long = "123456789012345678901234567890";
-        for (word, want) in [
-            ("n=LONG", r#"{"n":LONG}"#),
-            ("n:=-LONG", r#"{"n":-LONG}"#),
-            ("n=1.0", r#"{"n":1.0}"#),
-            ("n=1e2", r#"{"n":1e2}"#),
-            ("n=-0", r#"{"n":-0}"#),
-            ("maybe=LONG", r#"{"maybe":LONG}"#),
-            (
-                "x=0.1234567890123456789012345",
-                r#"{"x":0.1234567890123456789012345}"#,
-            ),
-            ("x=1e400", r#"{"x":1e400}"#),
-            ("sizes[]=LONG", r#"{"sizes":[LONG]}"#),
-            ("sizes=[LONG, 1.50]", r#"{"sizes":[LONG, 1.50]}"#),
-            ("at.lat:=LONG", r#"{"at":{"lat":LONG}}"#),
-            ("free:={\"a\":[LONG]}", r#"{"free":{"a":[LONG]}}"#),
-        ] {
-            let given = parse(&[word.replace("LONG", long)], &schema()).unwrap();
-            let text = serde_json::to_string(&given).unwrap();
-            assert_eq!(text, want.replace("LONG", long), "{word}");
-        }
-    }
-
-    // req: S-ARGS
-    #[test]
-    fn what_does_not_fit_names_its_field() {
-        let rows: &[(&[&str], &str)] = &[
-            (&["n=x"], "n: \"x\" is no integer"),
-            (&["n=1.5"], "n: \"1.5\" is no integer"),
-            (&["n=1e-2"], "n: \"1e-2\" is no integer"),
-            (&["on=yes"], "on: \"yes\" is no boolean"),
-            (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
-            (&["at.lat=north"], "at.lat: \"north\" is no number"),
-            (&["nam=x"], "there is no argument nam"),
-            (&["dot.ted=x"], "there is no argument dot.ted"),
-            (&["list[]=x"], "there is no argument list[]"),
-            (&["at.lon=1"], "there is no argument at.lon"),
-            (&["name"], "\"name\" is no argument: there is no ="),
-            (&["=x"], "\"=x\" is no argument: a name is missing before ="),
-            (&["n:=x"], "n: this is no JSON"),
-            (&["n=1", "n=2"], "n is given twice"),
-            (&["tags[]=a", "tags=[]"], "tags is given twice"),
-            (
-                &["at.lat=1", "at[]=2"],
-                "at[] is given twice, in different ways",
-            ),
-            (
-                &["name=@/nowhere/at/all"],
-                "name: cannot read /nowhere/at/all",
-            ),
-        ];
-        for (words, want) in rows {
-            let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-            let failure = parse(&words, &schema()).unwrap_err();
-            assert!(
-                failure.message().starts_with(want),
-                "{words:?}: {}",
-                failure.message()
-            );
-        }
-        // A name that cannot be written that way can be given in another.
-        for word in ["dot.ted=x", "list[]=x"] {
-            let failure = parse(&[word.to_owned()], &schema()).unwrap_err();
-            assert!(failure.remedy().unwrap().contains("--args"), "{word}");
-        }
-    }
-
-    // req: BR-151
-    #[test]
-    fn br_151_no_arguments_are_none_whatever_the_schema_says() {
-        for schema in [
-            json!({}),
-            json!(true),
-            json!({"type": "object"}),
-            json!({"type": "object", "properties": null}),
-            json!({"properties": {}, "required": null}),
-        ] {
-            let given = parse(&[], &schema).unwrap();
-            assert_eq!(serde_json::to_value(&given).unwrap(), json!({}), "{schema}");
-            assert!(missing(&given, &schema).is_empty(), "{schema}");
-        }
-    }
-
-    // req: S-ARGS
-    #[test]
-    fn what_is_missing_is_said_with_its_type() {
-        let mut schema = schema();
-        schema["required"] = json!(["n", "name", "mode", "either", "which"]);
-        schema["properties"]["which"] =
-            json!({"oneOf": [{"const": "a"}, {"const": "b"}], "description": "One.\nOr not."});
-        let given = parse(&["n=1".to_owned()], &schema).unwrap();
-        assert_eq!(
-            missing(&given, &schema),
-            [
-                "name (string)",
-                "mode (fast or slow)",
-                "either (boolean or string)",
-                "which (a or b): One.",
-            ]
-        );
-    }
-}
+mod tests;

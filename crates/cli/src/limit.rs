@@ -1,12 +1,16 @@
-//! How long a request may take by `--timeout`: all of it, over all its rounds, but for the time in which a person is waited for.
+//! How long a verb may take by `--timeout`: all of it, from its beginning on, but for the time in which a person is waited for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use polyport::{Client, ClientError};
+use polyport::{Client, ClientError, Late};
 
 /// How often it is known that a person is still waited for.
 const LOOK: Duration = Duration::from_millis(50);
+/// Whoever waits for one answer knows more of what came in its place, and what there is by then is still printed.
+const LEEWAY: Duration = Duration::from_millis(100);
+/// What a server has at least to hear that nobody is there any more.
+const PARTING: Duration = Duration::from_millis(300);
 
 static WAITED: Mutex<Waited> = Mutex::new(Waited {
     people: 0,
@@ -55,35 +59,108 @@ impl Drop for Person {
     }
 }
 
-/// Waits for an answer, for so long if that is said. Then nobody waits for it any more, of which the server is told.
-///
-/// # Errors
-/// Its own, or timed out.
-pub(crate) async fn within<T>(
+/// How long all of a verb may take, from its beginning on: connecting, lists and what is asked; without end where nothing is said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
     time: Option<Duration>,
-    client: &Client,
-    answer: impl Future<Output = Result<T, ClientError>>,
-) -> Result<T, ClientError> {
-    let Some(time) = time else {
-        return answer.await;
-    };
-    let begun = Instant::now();
-    let before = waited().total(begun);
-    let over = async {
-        loop {
-            let now = Instant::now();
-            let spent = (now - begun).saturating_sub(waited().total(now) - before);
-            let left = time.saturating_sub(spent);
-            if left.is_zero() {
-                return client.late(begun.elapsed());
-            }
-            tokio::time::sleep(left.max(LOOK.min(time))).await;
+    begun: Instant,
+    /// How long people had been waited for when it began.
+    before: Duration,
+}
+
+impl Limit {
+    /// Begins.
+    pub(crate) fn begin(time: Option<Duration>) -> Self {
+        let begun = Instant::now();
+        Self {
+            time,
+            begun,
+            before: waited().total(begun),
         }
-    };
-    tokio::select! {
-        biased;
-        answered = answer => answered,
-        late = over => Err(ClientError::TimedOut(late)),
+    }
+
+    /// All of the time, where it is said.
+    pub(crate) fn time(self) -> Option<Duration> {
+        self.time
+    }
+
+    /// The same; where nothing is said, so long from now on.
+    pub(crate) fn or(self, usual: Duration) -> Self {
+        match self.time {
+            Some(_) => self,
+            None => Self::begin(Some(usual)),
+        }
+    }
+
+    /// Is there no time left?
+    pub(crate) fn is_over(self) -> bool {
+        self.left(Duration::ZERO).is_some_and(|left| left.is_zero())
+    }
+
+    /// Waits for an answer. After that time nobody waits for it any more, of which the server is told.
+    ///
+    /// # Errors
+    /// Its own, or timed out.
+    pub(crate) async fn within<T>(
+        self,
+        client: &Client,
+        answer: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        tokio::select! {
+            biased;
+            answered = answer => answered,
+            late = self.over(Duration::ZERO, Some(client)) => Err(late),
+        }
+    }
+
+    /// Waits for a whole step of a verb, whatever that waits for, over this connection if there is one yet.
+    ///
+    /// # Errors
+    /// Timed out.
+    pub(crate) async fn holds<T>(
+        self,
+        client: Option<&Client>,
+        step: impl Future<Output = T>,
+    ) -> Result<T, ClientError> {
+        tokio::select! {
+            biased;
+            done = step => Ok(done),
+            late = self.over(LEEWAY, client) => Err(late),
+        }
+    }
+
+    /// Waits for the end of a connection: as long as there is time, and a little where there is none.
+    pub(crate) async fn parting(self, closing: impl Future<Output = ()>) {
+        match self.left(Duration::ZERO) {
+            None => closing.await,
+            // What it leaves is ended by itself.
+            Some(left) => {
+                let _ = tokio::time::timeout(left.max(PARTING), closing).await;
+            }
+        }
+    }
+
+    /// How things stand when the time is over, and so much more; while what is waited for is still there.
+    async fn over(self, more: Duration, client: Option<&Client>) -> ClientError {
+        while let Some(left) = self.left(more) {
+            if left.is_zero() {
+                let elapsed = self.begun.elapsed();
+                let late = client.map(|client| client.late(elapsed));
+                let mut late = late.unwrap_or_else(|| Late::from(elapsed));
+                late.after = self.time.unwrap_or(elapsed);
+                return ClientError::TimedOut(late);
+            }
+            tokio::time::sleep(left.max(LOOK.min(self.time.unwrap_or(LOOK)))).await;
+        }
+        std::future::pending().await
+    }
+
+    /// What is left, and so much more.
+    fn left(self, more: Duration) -> Option<Duration> {
+        let now = Instant::now();
+        let people = waited().total(now).saturating_sub(self.before);
+        let spent = (now - self.begun).saturating_sub(people);
+        Some(self.time?.saturating_add(more).saturating_sub(spent))
     }
 }
 

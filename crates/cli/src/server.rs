@@ -14,6 +14,7 @@ use polyport_config::{Host, Settings, Word};
 use crate::answers::{self, Answers};
 use crate::configured;
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::reaching::Reaching;
 use crate::typed::Typed;
@@ -47,7 +48,7 @@ pub(crate) struct Words {
     /// Write each message of both sides to FILE, or to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     frames: Option<PathBuf>,
-    /// Give a request up after so long; what a person takes does not count
+    /// End after so long in all; what a person takes does not count
     #[arg(long, value_name = "SECONDS", value_parser = values::seconds)]
     timeout: Option<Duration>,
 }
@@ -62,8 +63,8 @@ pub(crate) struct Named {
     pub(crate) typed: Typed,
     /// The words after it.
     pub(crate) rest: Vec<String>,
-    /// After how long a request is given up.
-    pub(crate) timeout: Option<Duration>,
+    /// How long all of it may take.
+    pub(crate) limit: Limit,
 }
 
 /// One of several servers that were named.
@@ -81,13 +82,14 @@ impl Words {
     /// # Errors
     /// No server is named, or none that there is.
     pub(crate) fn named(self, verb: &str) -> Result<Named, Failure> {
+        let limit = Limit::begin(self.timeout);
         let (aimed, manner) = self.aimed(verb)?;
         Ok(Named {
             connect: manner.on(aimed.reached?.connect()?)?,
             shown: aimed.shown,
             typed: aimed.typed,
             rest: aimed.rest,
-            timeout: manner.timeout,
+            limit,
         })
     }
 
@@ -258,7 +260,7 @@ impl Named {
 
     /// The same with somebody who answers its questions, and does what there is to do at pages in the time that was given.
     pub(crate) fn answered_by(mut self, answers: &Answers) -> Self {
-        self.connect = answers.on(self.connect, self.timeout);
+        self.connect = answers.on(self.connect, self.limit.time());
         self
     }
 

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use polyport::Client;
+use polyport::{Client, ClientError};
 
 use crate::failure::Failure;
 use crate::progress;
 use crate::runtime::{self, unless_interrupted};
-use crate::server::Named;
+use crate::server::{self, Named};
 use crate::ui;
 
 /// Characters of a server's name in a line of status.
@@ -22,13 +22,19 @@ pub(crate) fn with(
     work: impl AsyncFnOnce(&Client) -> Result<ExitCode, Failure>,
 ) -> Result<ExitCode, Failure> {
     let shown = named.shown.clone();
+    let limit = named.limit;
     let step = format!("reaching {}", ui::tail(&shown, NAME));
-    let ended = runtime::run(async move {
+    let ended = runtime::run(async {
         let connecting = progress::shown_while(&step, named.connect());
-        let client = unless_interrupted(connecting).await??;
-        let worked = unless_interrupted(work(&client)).await;
-        let closed = unless_interrupted(client.close()).await;
-        let code = worked??;
+        let late = |error: ClientError| {
+            ui::clear_status();
+            server::failure(&error, &shown)
+        };
+        let connected = unless_interrupted(limit.holds(None, connecting)).await?;
+        let client = connected.map_err(late)??;
+        let worked = unless_interrupted(limit.holds(Some(&client), work(&client))).await;
+        let closed = unless_interrupted(limit.parting(client.close())).await;
+        let code = worked?.map_err(late)??;
         closed.map(|()| code)
     });
     ended.map_err(|failure| failure.at(&shown))

@@ -16,7 +16,7 @@ use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
 use crate::infile;
-use crate::limit;
+use crate::limit::Limit;
 use crate::logs;
 use crate::otherwise::otherwise;
 use crate::printing::Printing;
@@ -93,7 +93,7 @@ impl Call {
         let is_document = self.printing.is_document()?;
         let mut named = self.server.named("call")?;
         let shown = named.shown.clone();
-        let timeout = named.timeout;
+        let limit = named.limit;
         let mut words = std::mem::take(&mut named.rest).into_iter();
         let answers = Answers::new(self.answers);
         let asked = Asked {
@@ -102,7 +102,7 @@ impl Call {
             args: self.args,
             unchecked: self.unchecked,
             typed: named.typed.clone(),
-            timeout,
+            limit,
             is_task: self.task,
             cancel_after: self.cancel_after,
             progress: self.progress,
@@ -132,7 +132,7 @@ struct Asked {
     args: Option<String>,
     unchecked: bool,
     typed: Typed,
-    timeout: Option<Duration>,
+    limit: Limit,
     is_task: bool,
     cancel_after: Option<Duration>,
     progress: progress::Shown,
@@ -155,29 +155,29 @@ impl Asked {
         server: &str,
         answers: &Answers,
     ) -> Result<Called, Failure> {
-        let tools = client
-            .tools()
-            .await
-            .map_err(|error| server::failure(&error, server))?;
-        seen::keep(
-            &self.typed,
-            List::Tools,
-            tools.iter().map(Callable::from).collect(),
-        );
-        let tool = find(self.tool.as_deref(), &tools, server)?;
-        let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+        let tools = self.tools(client, server).await?;
+        let named = self.tool.as_deref();
+        let listed = match find(named, &tools, server) {
+            // The server says itself that there is none.
+            Err(_) if self.unchecked && named.is_some() => None,
+            found => Some(found?),
+        };
+        let tool = listed.map_or(named.unwrap_or_default(), |tool| &tool.name);
+        let schema = listed.map_or(Value::Bool(true), |tool| {
+            serde_json::to_value(&tool.input_schema).unwrap_or_default()
+        });
         let mut arguments = self.arguments(&schema)?;
-        if !self.unchecked {
-            arguments = terminal::complete(arguments, &schema, tool.input_schema.as_raw()).await;
+        if let Some(listed) = listed.filter(|_| !self.unchecked) {
+            arguments = terminal::complete(arguments, &schema, listed.input_schema.as_raw()).await;
             check(&arguments, &schema, tool, &self.words)?;
         }
         let arguments = Raw::encode(&arguments).map_err(Failure::unexpected)?;
-        let params = CallToolParams::new(&tool.name, Some(arguments));
+        let params = CallToolParams::new(tool, Some(arguments));
         let params = Raw::encode(&params).map_err(Failure::unexpected)?;
-        let meter = self.progress.of(&tool.name);
+        let meter = self.progress.of(tool);
         let wait = Wait {
             // Whoever says how long waits so long.
-            idle: self.timeout.is_none().then_some(IDLE),
+            idle: self.limit.time().is_none().then_some(IDLE),
             progress: meter.as_ref().map(Meter::hears),
             logs: self.logs,
             ..Wait::default()
@@ -205,14 +205,17 @@ impl Asked {
                 None => asked.await,
             }
         };
-        let asked = limit::within(self.timeout, client, asked);
-        let failed = |error: &ClientError| server::failure(error, server);
+        let asked = self.limit.within(client, asked);
+        let failed = |error: &ClientError| match error {
+            ClientError::NotOffered(what) if self.is_task => no_task(tool, what, server),
+            _ => server::failure(error, server),
+        };
         let raw = unless_after(self.cancel_after, answers.during(asked, failed)).await??;
         let took = begun.elapsed();
         let result: CallToolResult = server::decoded(client, &raw, server)?;
         let (result, misfit) = match self.unchecked {
             true => (result, None),
-            false => held(client, &tool.name, result, server)?,
+            false => held(client, tool, result, server)?,
         };
         Ok(Called {
             raw,
@@ -222,9 +225,28 @@ impl Asked {
         })
     }
 
+    /// The tools that there are; none, where they cannot be told and nothing is checked.
+    async fn tools(&self, client: &Client, server: &str) -> Result<Vec<Tool>, Failure> {
+        let tools = match client.tools().await {
+            Err(
+                ClientError::NotOffered(_) | ClientError::Refused(_) | ClientError::Unreadable(_),
+            ) if self.unchecked => return Ok(Vec::new()),
+            tools => tools.map_err(|error| server::failure(&error, server))?,
+        };
+        seen::keep(
+            &self.typed,
+            List::Tools,
+            tools.iter().map(Callable::from).collect(),
+        );
+        Ok(tools)
+    }
+
     fn arguments(&self, schema: &Value) -> Result<Object, Failure> {
         let Some(text) = &self.args else {
-            return arguments::parse(&self.words, schema);
+            return match self.unchecked {
+                true => arguments::parse_unchecked(&self.words, schema),
+                false => arguments::parse(&self.words, schema),
+            };
         };
         if !self.words.is_empty() {
             return Err(
@@ -284,6 +306,16 @@ impl Called {
     }
 }
 
+/// The tool is not one that may be called as a task.
+fn no_task(tool: &str, what: &str, server: &str) -> Failure {
+    let tool = ui::one_line(tool);
+    let why =
+        format!("{server}: {tool} cannot be called as a task: the server does not offer {what}");
+    Failure::unexpected(why)
+        .code(5)
+        .hint("leave out --task: the call is waited for all the same")
+}
+
 fn find<'a>(name: Option<&str>, tools: &'a [Tool], server: &str) -> Result<&'a Tool, Failure> {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     let at = super::find("tool", name, &names, server)?;
@@ -313,11 +345,11 @@ fn held(
 }
 
 /// Holds the arguments to the whole schema, before anything is sent.
-fn check(arguments: &Object, schema: &Value, tool: &Tool, words: &[String]) -> Result<(), Failure> {
+fn check(arguments: &Object, schema: &Value, tool: &str, words: &[String]) -> Result<(), Failure> {
     let missing = arguments::missing(arguments, schema);
     if !missing.is_empty() {
         return Err(
-            Failure::usage(format!("{} needs more arguments", ui::one_line(&tool.name)))
+            Failure::usage(format!("{} needs more arguments", ui::one_line(tool)))
                 .hint(format!("give also:\n    {}", missing.join("\n    "))),
         );
     }
@@ -335,7 +367,7 @@ fn check(arguments: &Object, schema: &Value, tool: &Tool, words: &[String]) -> R
         let text = serde_json::to_string(all).map_err(Failure::unexpected)?;
         validator
             .check(&text)
-            .map_err(|invalid| Failure::usage(format!("{}: {invalid}", ui::one_line(&tool.name))))
+            .map_err(|invalid| Failure::usage(format!("{}: {invalid}", ui::one_line(tool))))
     };
     checked(arguments).map_err(|failure| {
         let anyway = "--unchecked sends them all the same";

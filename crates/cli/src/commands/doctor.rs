@@ -14,6 +14,7 @@ use crate::ui;
 /// Find out what is wrong with a server
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("timeout", |timeout| timeout.help("Give each step up after so long")),
     override_usage = "polyport doctor [OPTIONS] SERVER\n       polyport doctor [OPTIONS] -- COMMAND...\n       polyport doctor [OPTIONS] --through [SERVER...]",
     after_help = "\
 Checks stand in their order, each with what to do where it fails; what needs one that failed is skipped.

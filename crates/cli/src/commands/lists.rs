@@ -6,24 +6,27 @@ use polyport::client::List;
 use polyport::{Client, ClientError, Code};
 
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::server;
 
 /// Lists that are asked for.
 pub(super) struct Asking<'a> {
     pub(super) client: &'a Client,
     server: &'a str,
+    limit: Limit,
     failures: Vec<Failure>,
     /// One was answered.
     has_any: bool,
-    /// Nobody is there any more.
+    /// Nobody is there any more, or there is no time left.
     is_over: bool,
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn of(client: &'a Client, server: &'a str) -> Self {
+    pub(super) fn of(client: &'a Client, server: &'a str, limit: Limit) -> Self {
         Self {
             client,
             server,
+            limit,
             failures: Vec::new(),
             has_any: false,
             is_over: false,
@@ -39,7 +42,7 @@ impl<'a> Asking<'a> {
         if self.is_over {
             return None;
         }
-        let error = match asked.await {
+        let error = match self.limit.within(self.client, asked).await {
             Ok(entries) => {
                 self.has_any = true;
                 return Some(entries);
@@ -56,7 +59,7 @@ impl<'a> Asking<'a> {
         self.is_over = matches!(
             error,
             ClientError::Closed | ClientError::Gone { .. } | ClientError::Unreachable(_)
-        );
+        ) || self.limit.is_over();
         let what = format!("{} of {}", method(list), self.server);
         self.failures.push(server::failure(&error, &what));
         None

@@ -58,11 +58,12 @@ impl Ls {
         named.nothing_more()?;
         let shown = named.shown.clone();
         let typed = named.typed.clone();
+        let limit = named.limit;
         let (long, tokens) = (self.long, self.tokens);
         // Servers hide from a client what it says that it cannot answer.
         let named = named.answered_by(&Answers::default());
         verb::with(named, async |client| {
-            let mut asking = Asking::of(client, &shown);
+            let mut asking = Asking::of(client, &shown, limit);
             if is_document {
                 let all = listed(&mut asking).await;
                 asking.has_any()?;

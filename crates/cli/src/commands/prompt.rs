@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::answers::Answers;
 use crate::arguments;
 use crate::failure::Failure;
-use crate::limit;
 use crate::pieces;
 use crate::printing::Printing;
 use crate::render;
@@ -47,7 +46,7 @@ impl GetPrompt {
         let is_document = self.printing.is_document()?;
         let mut named = self.server.named("prompt")?;
         let shown = named.shown.clone();
-        let timeout = named.timeout.unwrap_or_else(|| Patience::default().request);
+        let limit = named.limit;
         let mut words = std::mem::take(&mut named.rest).into_iter();
         let name = words.next();
         let words: Vec<String> = words.collect();
@@ -59,7 +58,7 @@ impl GetPrompt {
             let arguments = arguments_of(prompt, &words)?;
             let params = json!({"name": prompt.name, "arguments": arguments}).to_string();
             let asked = client.request_raw("prompts/get", &params, Some(Wait::default()));
-            let asked = limit::within(Some(timeout), client, asked);
+            let asked = limit.or(Patience::default().request).within(client, asked);
             let raw = answers
                 .during(asked, |error| server::failure(error, &shown))
                 .await?;

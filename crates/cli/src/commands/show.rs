@@ -75,10 +75,12 @@ impl Show {
             return Err(Failure::usage("one thing is shown, by its name").hint(named.typed.lists()));
         };
         let typed = named.typed.clone();
+        let limit = named.limit;
         // Servers hide from a client what it says that it cannot answer.
         let named = named.answered_by(&Answers::default());
         verb::with(named, async |client| {
-            let (raw, found) = find(client, name, &shown, &typed).await?;
+            let asking = Asking::of(client, &shown, limit);
+            let (raw, found) = find(asking, name, &shown, &typed).await?;
             if is_document {
                 self.document.print(&raw).await?;
             } else {
@@ -92,15 +94,14 @@ impl Show {
 
 /// Looks for it in one list after the other.
 async fn find(
-    client: &Client,
+    mut asking: Asking<'_>,
     name: &str,
     server: &str,
     typed: &Typed,
 ) -> Result<(Raw, Found), Failure> {
     let mut names = Vec::new();
-    let mut asking = Asking::of(client, server);
     for list in [List::Tools, List::Prompts, List::Resources, List::Templates] {
-        let Some(entries) = asking.list(list, client.entries(list)).await else {
+        let Some(entries) = asking.list(list, asking.client.entries(list)).await else {
             continue;
         };
         let mut wanted = None;

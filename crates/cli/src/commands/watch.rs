@@ -10,6 +10,7 @@ use polyport::client::{Change, Connect, Heard, Wanted};
 use polyport::{Client, ClientError, Level, Speaker};
 
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::reach::{Manner, Reached};
 use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
@@ -29,6 +30,7 @@ const QUIET: Duration = Duration::from_secs(10);
 /// Print what changes at a server, until Ctrl-C
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("timeout", |timeout| timeout.help("Give up reaching the server after so long")),
     override_usage = "polyport watch [OPTIONS] SERVER [URI]...\n       polyport watch [OPTIONS] -- COMMAND... -- [URI]...",
     after_help = "\
 Printed are changes of the lists of tools, prompts and resources, as far as the server tells them,
@@ -184,7 +186,10 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
                 Some(connect) => connect,
                 None => self.way.connect()?,
             };
-            let Some(connected) = until(end, async { Ok(connect.connect().await) }).await? else {
+            let limit = Limit::begin(self.way.manner.timeout);
+            let connected = limit.holds(None, connect.connect());
+            let connected = async { Ok(connected.await.and_then(|connected| connected)) };
+            let Some(connected) = until(end, connected).await? else {
                 return Ok(());
             };
             let (gone, lived) = match connected {
@@ -227,6 +232,10 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
         let mut changes = match client.changes(self.wanted.clone()).await {
             Ok(changes) => changes,
             Err(error) if may_pass(&error) => return Ok(Ended::Gone(failed(&error))),
+            Err(ClientError::NotOffered(_)) => {
+                let first = self.wanted.resources.first();
+                return Err(self.untold(first.map_or("anything", String::as_str)));
+            }
             Err(error) => return Err(failed(&error)),
         };
         if is_again {
@@ -262,11 +271,7 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
         let (shown, wanted) = (&self.shown, &self.wanted);
         let is_untold = |uri: &&String| !told.resources.contains(uri);
         if let Some(uri) = wanted.resources.iter().find(is_untold) {
-            return Err(
-                Failure::unexpected(format!("{shown} does not tell of changes of {uri}"))
-                    .code(5)
-                    .hint(self.typed.lists()),
-            );
+            return Err(self.untold(uri));
         }
         if wanted.logs.is_some() && told.logs.is_none() {
             ui::note(&format!(
@@ -281,6 +286,14 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
             ));
         }
         Ok(())
+    }
+
+    /// The server does not say that it tells of these.
+    fn untold(&self, what: &str) -> Failure {
+        let shown = &self.shown;
+        Failure::unexpected(format!("{shown} does not tell of changes of {what}"))
+            .code(5)
+            .hint(self.typed.lists())
     }
 
     fn has_enough(&mut self) -> bool {

@@ -22,6 +22,7 @@ mod exact;
 mod folder;
 mod fronting;
 mod hostile;
+mod in_all;
 mod installing;
 mod known;
 mod listening;

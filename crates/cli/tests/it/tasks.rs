@@ -8,19 +8,25 @@ use crate::support::Place;
 
 /// A server of the legacy era whose calls answer how they were made; so often the answer of a task is lost on the way. Its state says how
 /// that is.
-fn with_tasks(offered: &'static str, mut lost: usize, status: &'static str) -> u16 {
+fn with_tasks(
+    offered: &'static str,
+    support: &'static str,
+    mut lost: usize,
+    status: &'static str,
+) -> u16 {
     answering(move |body| {
         let asked: Value = serde_json::from_slice(body).unwrap_or_default();
         let task = json!({"taskId": "t1", "status": "working", "ttl": null, "pollInterval": 1,
             "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
         let text = |text| json!({"content": [{"type": "text", "text": text}]});
         let offered: Value = serde_json::from_str(offered).unwrap();
+        let execution: Value = serde_json::from_str(support).unwrap();
         let result = match asked["method"].as_str() {
             Some("initialize") => {
                 json!({"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": {"name": "s", "version": "1"}})
             }
             Some("tools/list") => {
-                json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}}]})
+                json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "execution": execution}]})
             }
             Some("tools/call") if asked["params"]["task"].is_object() => json!({ "task": task }),
             Some("tools/call") => text("at once"),
@@ -56,29 +62,44 @@ fn with_tasks(offered: &'static str, mut lost: usize, status: &'static str) -> u
 }
 
 // req: S-SHELL
+// req: T-ALLOWED
 #[test]
 fn a_call_is_a_task_where_that_is_wanted() {
     const TASKS: &str = r#"{"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}"#;
     const NONE: &str = r#"{"tools": {}}"#;
     let place = Place::new();
-    for (offered, lost, flags, code, want) in [
-        (TASKS, 0, &["--task"][..], 0, "as a task\n"),
-        (TASKS, 2, &["--task"], 0, "as a task\n"),
-        (TASKS, 0, &[], 0, "at once\n"),
-        (NONE, 0, &["--task"], 5, ""),
+    const MAY: &str = r#"{"taskSupport": "optional"}"#;
+    const MAY_NOT: &str = r#"{"taskSupport": "forbidden"}"#;
+    for (offered, support, lost, flags, code, want) in [
+        (TASKS, MAY, 0, &["--task"][..], 0, "as a task\n"),
+        (TASKS, MAY, 2, &["--task"], 0, "as a task\n"),
+        (TASKS, MAY, 0, &[], 0, "at once\n"),
+        (NONE, MAY, 0, &["--task"], 5, ""),
+        (TASKS, MAY_NOT, 0, &["--task"], 5, ""),
+        (TASKS, "{}", 0, &["--task"], 5, ""),
+        (TASKS, "{}", 0, &[], 0, "at once\n"),
     ] {
-        let url = format!(
-            "http://127.0.0.1:{}/mcp",
-            with_tasks(offered, lost, "working")
-        );
-        let words = [&["call", "--era", "legacy"], flags, &[&url, "t"]].concat();
+        let port = with_tasks(offered, support, lost, "working");
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        let words = [
+            &["call", "--frames", "--era", "legacy"],
+            flags,
+            &[&url, "t"],
+        ]
+        .concat();
         let (got, out, err) = run(&place, &words);
         assert_eq!((got, &*out), (code, want), "{flags:?}: {err}");
-        assert_eq!(err.contains("tasks"), code == 5, "{err}");
+        let is_refused = err.contains("t cannot be called as a task: the server does not offer")
+            && err.contains("hint: leave out --task")
+            && !err.contains("\"task\":{");
+        assert_eq!(is_refused, code == 5, "{err}");
     }
     // One that the server has cancelled has not failed, nor has anybody here interrupted it.
     for form in ["--json", "--no-input"] {
-        let url = format!("http://127.0.0.1:{}/mcp", with_tasks(TASKS, 0, "cancelled"));
+        let url = format!(
+            "http://127.0.0.1:{}/mcp",
+            with_tasks(TASKS, MAY, 0, "cancelled")
+        );
         let words = ["call", "--era", "legacy", "--task", form, &url, "t"];
         let (code, out, err) = run(&place, &words);
         assert_eq!((code, &*out), (1, ""), "{err}");

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::asking::run;
-use crate::support::{BINARY, Place, golden, unnumbered};
+use crate::support::{BINARY, Place, golden, unnumbered, with_script};
 
 /// A command line, its exit code, standard output, and how standard error begins.
 type Case = (&'static [&'static str], i32, &'static str, &'static str);
@@ -392,19 +392,39 @@ fn d_25_both_sides_can_be_seen() {
 #[test]
 fn d_25_what_is_sent_is_what_was_told() {
     let place = Place::new();
-    let words = [
-        "call",
-        "--frames",
-        "--unchecked",
-        "demo",
-        "add",
-        "--args",
-        "{\"a\": \"x\"}",
-    ];
-    let (code, out, err) = run(&place, &words);
-    assert_eq!(code, 5, "{out}");
-    assert!(err.contains("\"arguments\":{\"a\":\"x\"}"), "{err}");
-    assert!(!err.contains("\"roots\""), "{err}");
+    for (words, sent) in [
+        (&["add", "--args", "{\"a\": \"x\"}"][..], r#"{"a":"x"}"#),
+        (&["add", "a=two", "b=3"], r#"{"a":"two","b":3}"#),
+        (&["add", "a=1", "c=3"], r#"{"a":1,"c":"3"}"#),
+        (&["nope", "x=1", "y:=2"], r#"{"x":"1","y":2}"#),
+    ] {
+        for era in ["modern", "legacy"] {
+            let verb = ["call", "--era", era, "--frames", "--unchecked", "demo"];
+            let (code, out, err) = run(&place, &[&verb, words].concat());
+            assert_eq!(code, 5, "{words:?}: {out}");
+            let want = format!("\"name\":\"{}\",\"arguments\":{sent}", words[0]);
+            assert!(err.contains(&want), "{words:?}: {err}");
+            assert!(!err.contains("\"roots\""), "{err}");
+        }
+    }
+    // Also where the server does not say what there is to call.
+    for (offers, listed) in [
+        ("{}", "answer '{}'"),
+        ("{\"tools\":{}}", "answer '{\"tools\":1}'"),
+    ] {
+        let functions = format!("export OFFERS='{offers}'; listed() {{ {listed}; return 1; }}");
+        let script = polyport_testkit::child::scripted(&functions);
+        for (option, code, want) in [("--unchecked", 0, "done\n"), ("--no-input", 5, "")] {
+            let verb = ["call", "--era", "legacy", option];
+            let (got, out, err) = run(&place, &with_script(&verb, &script, &["t", "a=1"]));
+            let code = if code == 5 && offers.contains("tools") {
+                6
+            } else {
+                code
+            };
+            assert_eq!((got, &*out), (code, want), "{option} {offers}: {err}");
+        }
+    }
 }
 
 // req: S-SHELL

@@ -6,10 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use polyport::Revision;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::asking::run;
+use crate::doctoring::answering;
 use crate::support::{BINARY, Place};
 
 /// How often something happens while a watch is to hear of it, and how long each time is waited for its end.
@@ -104,6 +106,43 @@ fn a_watch_ends() {
         let (code, out, err) = run(&place, &["watch", "--era", era, "notes", uri]);
         assert_eq!((code, &*out), (5, ""), "{era}: {err}");
         assert!(err.contains(uri), "{err}");
+    }
+}
+
+/// A server of the modern era that says that it tells of nothing is not asked to.
+// req: S-DECLARED
+#[test]
+fn what_a_server_does_not_tell_is_not_watched() {
+    let place = Place::new();
+    for offered in [
+        json!({}),
+        json!({"tools": {"listChanged": false}, "resources": {"listChanged": false, "subscribe": false}}),
+    ] {
+        let port = answering(move |body| {
+            let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+            let mut said = json!({"jsonrpc": "2.0", "id": asked["id"]});
+            match asked["method"].as_str() {
+                Some("server/discover") => {
+                    said["result"] = json!({"resultType": "complete", "supportedVersions": [Revision::LATEST.name()],
+                        "capabilities": offered, "ttlMs": 0, "cacheScope": "private"});
+                }
+                _ => said["error"] = json!({"code": -32601, "message": "Method not found"}),
+            }
+            let text = said.to_string();
+            let length = text.len();
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+            )
+        });
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        for (uris, what) in [(&["x://a"][..], "x://a"), (&[], "anything")] {
+            let words = [&["watch", "--era", "modern", "--frames", &url], uris].concat();
+            let (code, out, err) = run(&place, &words);
+            assert_eq!((code, &*out), (5, ""), "{err}");
+            let want = format!("error: {url} does not tell of changes of {what}\n");
+            assert!(err.contains(&want), "{err}");
+            assert!(!err.contains("subscriptions/listen"), "{err}");
+        }
     }
 }
 

@@ -1,0 +1,203 @@
+//! What becomes of words, by the schema and without it.
+
+use serde_json::json;
+
+use super::*;
+
+fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer"}, "x": {"type": "number"}, "on": {"type": "boolean"},
+            "name": {"type": "string"}, "zip": {"type": "string"}, "maybe": {"type": ["integer", "null"]},
+            "either": {"anyOf": [{"type": "boolean"}, {"type": "string"}]},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "sizes": {"type": "array", "items": {"type": "integer"}},
+            "at": {"$ref": "#/$defs/Place"},
+            "mode": {"enum": ["fast", "slow"]}, "free": {}, "dot.ted": {"type": "string"}, "list[]": {"type": "string"},
+        },
+        "required": ["n", "name"],
+        "$defs": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+    })
+}
+
+// req: S-ARGS, BR-044
+#[test]
+fn words_become_what_the_schema_says() {
+    let rows: &[(&[&str], Value)] = &[
+        (&["n=7", "name=012"], json!({"n": 7, "name": "012"})),
+        (&["x=1e3", "on=true"], json!({"x": 1000.0, "on": true})),
+        (&["maybe=null"], json!({"maybe": null})),
+        (&["maybe=3"], json!({"maybe": 3})),
+        (&["either=true"], json!({"either": true})),
+        (&["either=yes"], json!({"either": "yes"})),
+        (&["tags[]=1", "tags[]=b"], json!({"tags": ["1", "b"]})),
+        (&["sizes[]=1", "sizes[]=2"], json!({"sizes": [1, 2]})),
+        (&["sizes=[1,2]"], json!({"sizes": [1, 2]})),
+        (&["at.lat=47.5"], json!({"at": {"lat": 47.5}})),
+        (&["at:={\"lat\":1}"], json!({"at": {"lat": 1}})),
+        (&["mode=fast"], json!({"mode": "fast"})),
+        (&["free=7"], json!({"free": "7"})),
+        (&["free:=7"], json!({"free": 7})),
+        (&["name=a=b"], json!({"name": "a=b"})),
+        (&["name="], json!({"name": ""})),
+        (
+            &["name=null", "zip=1e5"],
+            json!({"name": "null", "zip": "1e5"}),
+        ),
+        (
+            &["name=[1]", "zip=true"],
+            json!({"name": "[1]", "zip": "true"}),
+        ),
+        (&["zip={\"a\":1}"], json!({"zip": "{\"a\":1}"})),
+        (&["maybe:=null"], json!({"maybe": null})),
+    ];
+    for (words, want) in rows {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        let got = parse(&words, &schema()).unwrap();
+        let got = serde_json::to_value(got).unwrap();
+        assert_eq!(got, *want, "{words:?}");
+    }
+}
+
+// req: S-EXACT
+#[test]
+fn numbers_stay_as_they_are_written() {
+    let long = "123456789012345678901234567890";
+    for (word, want) in [
+        ("n=LONG", r#"{"n":LONG}"#),
+        ("n:=-LONG", r#"{"n":-LONG}"#),
+        ("n=1.0", r#"{"n":1.0}"#),
+        ("n=1e2", r#"{"n":1e2}"#),
+        ("n=-0", r#"{"n":-0}"#),
+        ("maybe=LONG", r#"{"maybe":LONG}"#),
+        (
+            "x=0.1234567890123456789012345",
+            r#"{"x":0.1234567890123456789012345}"#,
+        ),
+        ("x=1e400", r#"{"x":1e400}"#),
+        ("sizes[]=LONG", r#"{"sizes":[LONG]}"#),
+        ("sizes=[LONG, 1.50]", r#"{"sizes":[LONG, 1.50]}"#),
+        ("at.lat:=LONG", r#"{"at":{"lat":LONG}}"#),
+        ("free:={\"a\":[LONG]}", r#"{"free":{"a":[LONG]}}"#),
+    ] {
+        let given = parse(&[word.replace("LONG", long)], &schema()).unwrap();
+        let text = serde_json::to_string(&given).unwrap();
+        assert_eq!(text, want.replace("LONG", long), "{word}");
+    }
+}
+
+// req: S-ARGS
+#[test]
+fn what_does_not_fit_names_its_field() {
+    let rows: &[(&[&str], &str)] = &[
+        (&["n=x"], "n: \"x\" is no integer"),
+        (&["n=1.5"], "n: \"1.5\" is no integer"),
+        (&["n=1e-2"], "n: \"1e-2\" is no integer"),
+        (&["on=yes"], "on: \"yes\" is no boolean"),
+        (&["sizes[]=a"], "sizes[]: \"a\" is no integer"),
+        (&["at.lat=north"], "at.lat: \"north\" is no number"),
+        (&["nam=x"], "there is no argument nam"),
+        (&["dot.ted=x"], "there is no argument dot.ted"),
+        (&["list[]=x"], "there is no argument list[]"),
+        (&["at.lon=1"], "there is no argument at.lon"),
+        (&["name"], "\"name\" is no argument: there is no ="),
+        (&["=x"], "\"=x\" is no argument: a name is missing before ="),
+        (&["n:=x"], "n: this is no JSON"),
+        (&["n=1", "n=2"], "n is given twice"),
+        (&["tags[]=a", "tags=[]"], "tags is given twice"),
+        (
+            &["at.lat=1", "at[]=2"],
+            "at[] is given twice, in different ways",
+        ),
+        (
+            &["name=@/nowhere/at/all"],
+            "name: cannot read /nowhere/at/all",
+        ),
+    ];
+    for (words, want) in rows {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        let failure = parse(&words, &schema()).unwrap_err();
+        assert!(
+            failure.message().starts_with(want),
+            "{words:?}: {}",
+            failure.message()
+        );
+    }
+    // A name that cannot be written that way can be given in another.
+    for word in ["dot.ted=x", "list[]=x"] {
+        let failure = parse(&[word.to_owned()], &schema()).unwrap_err();
+        assert!(failure.remedy().unwrap().contains("--args"), "{word}");
+    }
+}
+
+// req: D-25
+#[test]
+fn d_25_what_does_not_fit_is_text_where_nothing_is_checked() {
+    let rows: &[(&[&str], Value)] = &[
+        // What fits is what it is all the same.
+        (&["n=7", "on=true"], json!({"n": 7, "on": true})),
+        (&["n=x"], json!({"n": "x"})),
+        (&["n=1.5"], json!({"n": "1.5"})),
+        (&["on=yes", "x="], json!({"on": "yes", "x": ""})),
+        (&["sizes[]=a", "sizes[]=2"], json!({"sizes": ["a", 2]})),
+        (&["at.lat=north"], json!({"at": {"lat": "north"}})),
+        (&["at=here"], json!({"at": "here"})),
+        (&["nam=x"], json!({"nam": "x"})),
+        (&["at.lon=1"], json!({"at": {"lon": "1"}})),
+        (&["name.first=x"], json!({"name": {"first": "x"}})),
+        (&["dot.ted=x"], json!({"dot": {"ted": "x"}})),
+    ];
+    let mut closed = schema();
+    closed["additionalProperties"] = json!(false);
+    for (words, want) in rows {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        let got = parse_unchecked(&words, &closed).unwrap();
+        assert_eq!(serde_json::to_value(got).unwrap(), *want, "{words:?}");
+    }
+    // What cannot be sent is refused.
+    for words in [
+        &["name"][..],
+        &["n:=x"],
+        &["n=1", "n=2"],
+        &["name=@/nowhere"],
+    ] {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        assert!(parse_unchecked(&words, &closed).is_err(), "{words:?}");
+    }
+}
+
+// req: BR-151
+#[test]
+fn br_151_no_arguments_are_none_whatever_the_schema_says() {
+    for schema in [
+        json!({}),
+        json!(true),
+        json!({"type": "object"}),
+        json!({"type": "object", "properties": null}),
+        json!({"properties": {}, "required": null}),
+    ] {
+        let given = parse(&[], &schema).unwrap();
+        assert_eq!(serde_json::to_value(&given).unwrap(), json!({}), "{schema}");
+        assert!(missing(&given, &schema).is_empty(), "{schema}");
+    }
+}
+
+// req: S-ARGS
+#[test]
+fn what_is_missing_is_said_with_its_type() {
+    let mut schema = schema();
+    schema["required"] = json!(["n", "name", "mode", "either", "which"]);
+    schema["properties"]["which"] =
+        json!({"oneOf": [{"const": "a"}, {"const": "b"}], "description": "One.\nOr not."});
+    let given = parse(&["n=1".to_owned()], &schema).unwrap();
+    assert_eq!(
+        missing(&given, &schema),
+        [
+            "name (string)",
+            "mode (fast or slow)",
+            "either (boolean or string)",
+            "which (a or b): One.",
+        ]
+    );
+}

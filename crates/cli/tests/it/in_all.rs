@@ -1,0 +1,109 @@
+//! `--timeout` holds for all of a verb: each answer comes in time, and all of them together do not.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use polyport::Revision;
+use serde_json::{Value, json};
+
+use crate::asking::run;
+use crate::doctoring::answering;
+use crate::support::Place;
+
+/// What one answer takes. One is in time for `--timeout 1`, two are not.
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// A server of one thing of each kind that thinks so long about the answers to one method, or to all.
+fn slow(method: Option<&'static str>, pause: Duration) -> String {
+    let port = answering(move |body| {
+        let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+        if method.is_none_or(|method| asked["method"] == method) {
+            sleep(pause);
+        }
+        let result = json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "supportedVersions": [Revision::LATEST.name()], "protocolVersion": Revision::LATEST_LEGACY.name(),
+            "serverInfo": {"name": "s", "version": "1"}, "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}},
+            "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
+            "resources": [{"uri": "x://r", "name": "r"}], "resourceTemplates": [{"uriTemplate": "x://{t}", "name": "t"}],
+            "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],
+            "content": [], "messages": [], "contents": [], "completion": {"values": []}});
+        if asked["id"].is_null() {
+            return "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                .to_owned();
+        }
+        let text = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();
+        let length = text.len();
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        )
+    });
+    format!("http://127.0.0.1:{port}/mcp")
+}
+
+/// A verb, and what stands behind the server.
+const VERBS: [(&[&str], &[&str]); 7] = [
+    (&["call"], &["t"]),
+    (&["complete"], &["p", "a", ""]),
+    (&["ls"], &[]),
+    (&["ping", "-n", "2"], &[]),
+    (&["prompt"], &["p"]),
+    (&["read"], &["x://r"]),
+    (&["show"], &["p"]),
+];
+
+// req: S-TOTAL
+#[test]
+fn a_verb_ends_in_its_time_however_many_answers_it_takes() {
+    let place = Place::new();
+    for (verb, rest) in VERBS {
+        for era in ["modern", "legacy"] {
+            let in_time = |timeout, pause| {
+                let url = slow(None, pause);
+                let options = ["--era", era, "--timeout", timeout, &url];
+                run(&place, &[verb, &options, rest].concat())
+            };
+            let (code, out, err) = in_time("30", Duration::ZERO);
+            assert_eq!(code, 0, "{verb:?} {era}: {out}{err}");
+            let (code, out, err) = in_time("1", PAUSE);
+            assert_eq!(code, 7, "{verb:?} {era}: {out}{err}");
+            assert!(
+                err.contains("no answer after 1.0 s"),
+                "{verb:?} {era}: {err}"
+            );
+            assert!(
+                err.contains("hint: --timeout SECONDS waits longer"),
+                "{err}"
+            );
+        }
+    }
+}
+
+/// What there is by then is shown.
+// req: S-TOTAL
+#[test]
+fn lists_that_came_in_time_are_shown() {
+    let place = Place::new();
+    let url = slow(Some("prompts/list"), 2 * PAUSE);
+    for (form, shown) in [
+        ("--no-input", "x://{t}"),
+        ("--json", "\"resourceTemplates\":[{"),
+    ] {
+        let words = ["ls", form, "--era", "modern", "--timeout", "1", &url];
+        let (code, out, err) = run(&place, &words);
+        assert_eq!(code, 7, "{out}{err}");
+        assert!(out.contains(shown), "{out}{err}");
+        assert!(err.contains("prompts/list of "), "{err}");
+    }
+}
+
+/// A watch has no end: it has to be there in that time.
+// req: S-TOTAL
+#[test]
+fn a_watch_begins_in_its_time() {
+    let place = Place::new();
+    for (pause, code) in [(Duration::ZERO, 0), (2 * PAUSE, 7)] {
+        let words = ["watch", "--era", "legacy", "--timeout", "1", "--for", "2"];
+        let (got, _, err) = run(&place, &[&words[..], &[&slow(None, pause)]].concat());
+        assert_eq!(got, code, "{pause:?}: {err}");
+    }
+}
