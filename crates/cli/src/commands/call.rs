@@ -162,7 +162,7 @@ impl Asked {
             Err(_) if self.unchecked && named.is_some() => None,
             found => Some(found?),
         };
-        let tool = listed.map_or(named.unwrap_or_default(), |tool| &tool.name);
+        let tool = listed.map_or_else(|| named.unwrap_or_default(), |tool| &tool.name);
         let schema = listed.map_or(Value::Bool(true), |tool| {
             serde_json::to_value(&tool.input_schema).unwrap_or_default()
         });
