@@ -48,7 +48,7 @@ async fn serves(era: Era, said: &Arc<Mutex<(Change, Change)>>) -> (Web, Client) 
             _ if method.starts_with("notifications/") => return Reply::empty("202 Accepted"),
             _ => {
                 json!({"supportedVersions": [Revision::LATEST.name()], "protocolVersion": Revision::LATEST_LEGACY.name(),
-                "serverInfo": {"name": "s", "version": "1"}, "ttlMs": 0, "cacheScope": "private",
+                "serverInfo": {"name": "s", "version": "1"}, "tools": [], "ttlMs": 0, "cacheScope": "private",
                 "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}},
                     "extensions": {"io.modelcontextprotocol/tasks": {}}}})
             }
