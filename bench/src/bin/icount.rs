@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polyport_bench::figures::{Figure, Figures, TOLERANCE};
-use polyport_bench::paths::{AS_CHEAP, PATHS, Path};
+use polyport_bench::paths::{AS_CHEAP, LINEAR, PATHS, Path};
 
 /// Rounds of the shorter run: buffers have grown by then.
 const FEW: u32 = 50;
@@ -108,6 +108,15 @@ fn compare() -> Result<ExitCode, String> {
         let holds = cost <= bare + bare / BESIDE;
         if !holds {
             println!("{beside}: costs {cost}, and {plain} without all that {bare}");
+        }
+        *(if holds { &mut passed } else { &mut failed }) += 1;
+    }
+    for (many, times, few) in LINEAR {
+        let [cost, part] = [many, few].map(|name| found[*name].instructions);
+        // A tenth more, since tables grow by doubling.
+        let holds = cost <= (part * times) + part * times / 10;
+        if !holds {
+            println!("{many}: costs {cost}, more than {times} times {few} ({part})");
         }
         *(if holds { &mut passed } else { &mut failed }) += 1;
     }
@@ -227,8 +236,9 @@ fn instructions(folder: &FilePath) -> Result<BTreeMap<&'static str, u64>, String
 
 /// Instructions of one round.
 fn each(path: &Path, folder: &FilePath) -> Result<u64, String> {
-    let few = collected(path, FEW, folder)?;
-    let many = collected(path, FEW + path.rounds, folder)?;
+    let begin = FEW.min(path.rounds);
+    let few = collected(path, begin, folder)?;
+    let many = collected(path, begin + path.rounds, folder)?;
     Ok(many.saturating_sub(few) / u64::from(path.rounds))
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Ask {
     Echo(usize),
     /// The same of a server that asks questions in other tools, by a client that hears of changes.
     EchoBeside(usize),
+    /// The same of a server behind a gateway, where two have a tool of that name.
+    EchoBehind(usize),
     /// A structured result.
     Add,
     /// The same with layers around it that have nothing to do with the call.
@@ -141,6 +143,7 @@ impl Ask {
     pub(super) fn tool(self) -> Option<&'static str> {
         match self {
             Self::Echo(_) | Self::EchoBeside(_) => Some("echo"),
+            Self::EchoBehind(_) => Some("one__echo"),
             Self::Add | Self::AddWithin | Self::BadArguments => Some("add"),
             Self::List => None,
         }
@@ -150,9 +153,9 @@ impl Ask {
     pub(super) fn message(self, era: Era) -> String {
         let meta = era.meta();
         let params = match self {
-            Self::Echo(bytes) | Self::EchoBeside(bytes) => {
-                let text = "x".repeat(bytes);
-                format!(r#""name":"echo","arguments":{{"text":"{text}"}}{meta}"#)
+            Self::Echo(bytes) | Self::EchoBeside(bytes) | Self::EchoBehind(bytes) => {
+                let (name, text) = (self.tool().unwrap_or_default(), "x".repeat(bytes));
+                format!(r#""name":"{name}","arguments":{{"text":"{text}"}}{meta}"#)
             }
             Self::Add | Self::AddWithin => {
                 format!(r#""name":"add","arguments":{{"a":2,"b":3}}{meta}"#)

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
+use polyport::Service;
 use polyport::http::{Config, Endpoint};
 
 use super::Given;
@@ -12,8 +13,8 @@ use super::ask::{Ask, Era};
 const SESSION: &str = "mcp-session-id";
 
 /// Asks so many times.
-pub(super) async fn run(era: Era, ask: Ask, rounds: u32, keep: bool) -> Given {
-    let endpoint = Endpoint::new(ask.server().into_service(), Config::default());
+pub(super) async fn run(service: Service, era: Era, ask: Ask, rounds: u32, keep: bool) -> Given {
+    let endpoint = Endpoint::new(service, Config::default());
     let mut request = post(ask.message(era));
     match era {
         Era::Legacy => {

@@ -4,6 +4,7 @@
 mod ask;
 mod client;
 mod endpoint;
+mod gateway;
 mod line;
 
 use bytes::Bytes;
@@ -29,6 +30,10 @@ enum Work {
     Line(Era, Ask),
     /// A request through the HTTP endpoint, from a request value to the collected body of the response.
     Http(Era, Ask),
+    /// The same through a gateway in front of two servers.
+    Gateway(Era, Ask),
+    /// A client lists the tools of so many servers, 200 each, through a gateway.
+    Lists(usize),
     /// A call of a client, over a pair of pipes in memory, and its server.
     Client(Era, Ask),
 }
@@ -39,6 +44,7 @@ const fn path(name: &'static str, rounds: u32, work: Work) -> Path {
 
 const SMALL: u32 = 1_000;
 const LARGE: u32 = 200;
+const FEW: u32 = 4;
 
 /// All of them, in the order in which they are reported.
 pub const PATHS: &[Path] = &[
@@ -148,6 +154,28 @@ pub const PATHS: &[Path] = &[
         SMALL,
         Work::Client(Era::Modern, Ask::Echo(100)),
     ),
+    path(
+        "gateway-legacy-echo-100",
+        SMALL,
+        Work::Gateway(Era::Legacy, Ask::EchoBehind(100)),
+    ),
+    path(
+        "gateway-legacy-echo-64k",
+        LARGE,
+        Work::Gateway(Era::Legacy, Ask::EchoBehind(64 << 10)),
+    ),
+    path(
+        "gateway-modern-echo-100",
+        SMALL,
+        Work::Gateway(Era::Modern, Ask::EchoBehind(100)),
+    ),
+    path(
+        "gateway-modern-echo-64k",
+        LARGE,
+        Work::Gateway(Era::Modern, Ask::EchoBehind(64 << 10)),
+    ),
+    path("gateway-list-5x200", FEW, Work::Lists(5)),
+    path("gateway-list-50x200", FEW, Work::Lists(50)),
 ];
 
 /// Paths that may not cost more than others, by what is beside the call: questions and subscriptions.
@@ -156,6 +184,9 @@ pub const AS_CHEAP: &[(&str, &str)] = &[
     ("stdio-modern-echo-100-beside", "stdio-modern-echo-100"),
     ("http-session-echo-100-beside", "http-session-echo-100"),
 ];
+
+/// Paths that may cost so many times others, and not more: what there is so many times as much of is done once each.
+pub const LINEAR: &[(&str, u64, &str)] = &[("gateway-list-50x200", 10, "gateway-list-5x200")];
 
 /// What a run gave back, so that nothing of it can be left out.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -181,7 +212,14 @@ impl Path {
         match self.work {
             Work::Parse(bytes) => parse(&ask::call_of(bytes), rounds),
             Work::Line(era, ask) => runtime().block_on(line::run(era, ask, rounds, keep)),
-            Work::Http(era, ask) => runtime().block_on(endpoint::run(era, ask, rounds, keep)),
+            Work::Http(era, ask) => {
+                let service = ask.server().into_service();
+                runtime().block_on(endpoint::run(service, era, ask, rounds, keep))
+            }
+            Work::Gateway(era, ask) => runtime().block_on(async {
+                endpoint::run(gateway::two(era, ask), era, ask, rounds, keep).await
+            }),
+            Work::Lists(servers) => runtime().block_on(gateway::list(servers, rounds, keep)),
             Work::Client(era, ask) => runtime().block_on(client::run(era, ask, rounds, keep)),
         }
     }
@@ -214,12 +252,23 @@ mod tests {
     fn every_path_is_what_it_says() {
         for path in PATHS {
             let text = String::from_utf8(path.answer()).unwrap();
-            let (Work::Line(_, ask) | Work::Http(_, ask) | Work::Client(_, ask)) = path.work else {
-                assert!(path.run(2).bytes >= 600, "{}", path.name);
-                continue;
+            let ask = match path.work {
+                Work::Line(_, ask)
+                | Work::Http(_, ask)
+                | Work::Gateway(_, ask)
+                | Work::Client(_, ask) => ask,
+                Work::Lists(servers) => {
+                    let tools = text.matches("\"inputSchema\"").count();
+                    assert_eq!(tools, servers * 200);
+                    continue;
+                }
+                Work::Parse(_) => {
+                    assert!(path.run(2).bytes >= 600, "{}", path.name);
+                    continue;
+                }
             };
             let holds = match ask {
-                Ask::Echo(bytes) | Ask::EchoBeside(bytes) => {
+                Ask::Echo(bytes) | Ask::EchoBeside(bytes) | Ask::EchoBehind(bytes) => {
                     text.len() > bytes && text.contains(&"x".repeat(bytes))
                 }
                 Ask::Add | Ask::AddWithin => text.contains("\"sum\":5"),
