@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE / "lib"))
 sys.dont_write_bytecode = True
 
 import alike  # noqa: E402
+import fleet  # noqa: E402
 import folder  # noqa: E402
 import matrix as table  # noqa: E402
 import served  # noqa: E402
@@ -89,6 +90,7 @@ class Column:
         self.driver, (self.peer, self.era, self.transport) = driver, key
         self.steps = scenario["steps"]
         self.prefix, self.cut = scenario.get("prefix", ""), scenario.get("cut")
+        self.fleet, self.absent = scenario.get("fleet", {}), scenario.get("absent")
         self.seen = {}
         # A scenario may name a program that is built beside the binary.
         binary = pathlib.Path(given.bin or "").resolve()
@@ -97,20 +99,28 @@ class Column:
         self.work = given.peers_dir / "run"
         self.trace = given.trace and given.trace / f"{self.label}.log"
 
+    def features(self):
+        return [self.prefix + name for name in [step["name"] for step in self.steps] + ["stop"] * (self.transport != "stdio")]
+
     def run(self):
         """{feature: (status, detail)} for every feature of the scenario."""
-        if self.transport == "stdio":
-            tapped = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "stdio", *self.command]
-            return self.drive({"command": tapped if self.trace else self.command})
+        if self.absent:
+            return {name: ("absent", self.absent) for name in self.features()}
         try:
-            with HttpServer(self.command, self.work / f"{self.label}.server") as server:
-                with Cutting(server.url, self.cut) if self.cut else contextlib.nullcontext(server) as way:
-                    results = self.drive_http(way.url.replace("/mcp", "/sse") if self.transport == "sse" else way.url)
-                ends = {"stop": passed(server.stop()), **({"taken-up": taken_up(way, results)} if self.cut else {})}
-                return {**results, **{self.prefix + name: end for name, end in ends.items()}}
+            with fleet.Fleet(self.fleet, self.transport, self.label, self.work, self.command) as command:
+                return self.run_against(command)
         except ServerFault as fault:
-            names = [step["name"] for step in self.steps] + ["stop"]
-            return {self.prefix + name: ("fail", str(fault)) for name in names}
+            return {name: ("fail", str(fault)) for name in self.features()}
+
+    def run_against(self, command):
+        if self.transport == "stdio":
+            tapped = [sys.executable, str(HERE / "lib" / "tap.py"), str(self.trace), "stdio", *command]
+            return self.drive({"command": tapped if self.trace else command})
+        with HttpServer(command, self.work / f"{self.label}.server") as server:
+            with Cutting(server.url, self.cut) if self.cut else contextlib.nullcontext(server) as way:
+                results = self.drive_http(way.url.replace("/mcp", "/sse") if self.transport == "sse" else way.url)
+            ends = {"stop": passed(server.stop()), **({"taken-up": taken_up(way, results)} if self.cut else {})}
+            return {**results, **{self.prefix + name: end for name, end in ends.items()}}
 
     def drive_http(self, url):
         if not self.trace:
@@ -199,9 +209,11 @@ def hold(matrix, found, whole):
 
 
 def runs(scenario, key):
-    """Whether a scenario is for this column at all."""
+    """Whether a scenario is for this column at all; `where` may be several, of which one has to fit."""
     where = (scenario or {}).get("where", {})
-    return scenario is not None and all(name in where.get(what, name) for what, name in zip(("peer", "era", "transport"), key))
+    names = dict(zip(("peer", "era", "transport"), key))
+    fits = [all(names[what] in only for what, only in one.items()) for one in (where if isinstance(where, list) else [where])]
+    return scenario is not None and any(fits)
 
 
 def read_scenario(path, work):
@@ -226,6 +238,14 @@ def installed(them, peers_dir):
     return there, absent
 
 
+def muster(scenarios, peers_dir):
+    """Installs the servers of every fleet; without one of them its scenario says nothing."""
+    _, absent = installed(fleet.makers(scenarios), peers_dir)
+    for scenario in scenarios:
+        if missing := absent.keys() & scenario.get("fleet", {}).keys():
+            scenario["absent"] = absent[min(missing)]
+
+
 def skip(outcomes, absent):
     """Nothing can be said of those that are not to be had here."""
     for (name, _, _), column in outcomes.items():
@@ -239,10 +259,11 @@ def run_all(given, peers):
     if given.trace:
         given.trace.mkdir(parents=True, exist_ok=True)
     drivers, absent = installed(peers, given.peers_dir.resolve())
-    if given.install_only:
-        return None, {}, absent
     paths = given.scenario or sorted((HERE / "scenarios").glob("*.json"))
     scenarios = {path.stem: read_scenario(path, given.peers_dir.resolve() / "run") for path in paths}
+    muster(scenarios.values(), given.peers_dir.resolve())
+    if given.install_only:
+        return None, {}, absent
     ways = [way for way in TRANSPORTS if given.transport in (None, way)]
     here = [peer for peer in peers if peer.name not in absent]
     keys = [((peer.name, era, way), peer) for way in ways for peer in here for era in peer.eras if spoken(era, way)]

@@ -128,6 +128,7 @@ class Matrix(unittest.TestCase):
             ("blank: why", "fail", "skipped"),
             ("blank: why", "blank", "skipped"),
             ("blank: ", "fail", "failed"),
+            ("pass", "absent", "skipped"),
             (None, "pass", "failed"),
         ]
         for want, status, outcome in cases:
