@@ -165,16 +165,8 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
             "prompt"
         };
         let mut why = format!("Unknown {what}: {}", shorten(&name));
-        let missing = peer.missing(kind);
-        if !missing.is_empty() {
-            let (is, servers) = match &missing[..] {
-                [_] => ("is", "The server"),
-                _ => ("are", "The servers"),
-            };
-            why.push_str(&format!(
-                ". {servers} {} behind this gateway {is} not there now, and may have it.",
-                missing.join(", ")
-            ));
+        if let Some(who) = who_may_have_it(peer, kind) {
+            why.push_str(&who);
         }
         return Outcome::Failed(RpcError::invalid_params(why));
     };
@@ -188,6 +180,20 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
         return Outcome::Failed(error);
     }
     peer.pass(route.server, call).await
+}
+
+/// What goes behind a sentence that something is unknown, where servers are not there.
+fn who_may_have_it(peer: &Peer, kind: Kind) -> Option<String> {
+    let missing = peer.missing(kind);
+    let (is, servers) = match &missing[..] {
+        [] => return None,
+        [_] => ("is", "The server"),
+        _ => ("are", "The servers"),
+    };
+    Some(format!(
+        ". {servers} {} behind this gateway {is} not there now, and may have it.",
+        missing.join(", ")
+    ))
 }
 
 /// A request about a resource.
@@ -247,6 +253,11 @@ async fn addressed(peer: &Peer, mut call: Call) -> Outcome {
     }
     if peer.shared().hides_resources() && missing.code == Code::ResourceMissing {
         missing = RpcError::resource_not_found(&uri);
+    }
+    if matches!(missing.code, Code::ResourceMissing | Code::InvalidParams)
+        && let Some(who) = who_may_have_it(peer, Kind::Resources)
+    {
+        missing = RpcError::resource_error(&uri, format!("Resource not found{who}"));
     }
     Outcome::Failed(missing)
 }

@@ -34,6 +34,32 @@ async fn one_dead_server_changes_nothing_for_the_others() {
 }
 
 // req: S-GATE-LIFE
+#[tokio::test(start_paused = true)]
+async fn what_is_unknown_is_told_with_the_servers_that_may_have_it() {
+    let asked = [
+        ("tools/call", json!({"name": "nothing", "arguments": {}})),
+        ("prompts/get", json!({"name": "nothing"})),
+        ("resources/read", json!({"uri": "nothing://here"})),
+    ];
+    for ours in ERAS {
+        for (method, params) in &asked {
+            for is_down in [false, true] {
+                let mut all = vec![upstream(server("a"), "one", ERAS[0])];
+                if is_down {
+                    let dead = Connect::command(Command::new("/nowhere/at/all"));
+                    all.push(Upstream::new("dead", dead));
+                }
+                let client = client(Gateway::new(all), ours).await;
+                let error = client.request(method, params).await.unwrap_err();
+                let error = format!("{error:?}");
+                let is_named = error.contains("dead") && error.contains("may have it");
+                assert_eq!(is_named, is_down, "{method} in {ours}: {error}");
+            }
+        }
+    }
+}
+
+// req: S-GATE-LIFE
 #[tokio::test]
 async fn lists_follow_what_the_servers_tell() {
     for theirs in ERAS {
