@@ -12,6 +12,11 @@ use crate::{exit, ui};
 /// Exit codes of whoever was ended by a signal.
 const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
+/// That of whoever was given no answer in time.
+const TIMED_OUT: u8 = 7;
+
+/// How long a server that did not answer in time has to end.
+const LATE_GRACE: Duration = Duration::from_secs(1);
 
 /// Threads may hang in a read; nobody waits longer for them.
 const GRACE: Duration = Duration::from_millis(100);
@@ -29,8 +34,13 @@ pub(crate) fn run(
         .map_err(|error| Failure::unexpected(format!("cannot start: {error}")))?;
     let ended = runtime.block_on(async {
         let ended = verb.await;
-        // What an interruption dropped is being ended.
-        child::none_left().await;
+        // What an interruption or a time-out dropped is being ended.
+        match &ended {
+            Err(failure) if failure.exit() == TIMED_OUT => {
+                child::none_left_within(LATE_GRACE).await;
+            }
+            _ => child::none_left().await,
+        }
         ended
     });
     runtime.shutdown_timeout(GRACE);

@@ -72,7 +72,7 @@ pub fn text(text: &str) -> String {
     }
     for mark in ['=', ':'] {
         if let Some((name, value)) = text.split_once(mark) {
-            let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+            let is_name = !name.is_empty() && !name.contains([' ', '\t', '\n', ';', ',']);
             let value_begin = value.trim_start();
             if is_name && !value_begin.is_empty() && is_secret_name(name) {
                 return format!("{name}{mark}{MASK}");
@@ -82,7 +82,33 @@ pub fn text(text: &str) -> String {
             }
         }
     }
-    text.to_owned()
+    let Some((name, value)) = text.split_once('=') else {
+        return text.to_owned();
+    };
+    match [';', ','].into_iter().find(|mark| text.contains(*mark)) {
+        Some(mark) => pairs(text, mark),
+        // Such as `--env=API_KEY=abc`.
+        None => format!("{name}={}", self::text(value)),
+    }
+}
+
+/// Pairs of names and values behind each other, such as those by which programs connect to databases.
+fn pairs(text: &str, mark: char) -> String {
+    let mut is_hidden = false;
+    let shown = text.split(mark).map(|pair| {
+        let begin = pair.len() - pair.trim_start().len();
+        let (space, pair) = pair.split_at(begin);
+        // What has no name goes on what was before it.
+        let shown = if is_hidden && !pair.contains('=') && !pair.is_empty() {
+            MASK.to_owned()
+        } else {
+            self::text(pair)
+        };
+        is_hidden = shown != pair;
+        format!("{space}{shown}")
+    });
+    let shown: Vec<_> = shown.collect();
+    shown.join(&mark.to_string())
 }
 
 /// An address without users, passwords, and what cannot be guessed.
@@ -209,6 +235,13 @@ mod tests {
             ("API_KEY=x", "API_KEY=****"),
             ("Authorization: Bearer x", "Authorization:****"),
             ("x=ghp_abc", "x=****"),
+            ("--env=API_KEY=abc", "--env=API_KEY=****"),
+            ("--env=A=b=c", "--env=A=b=c"),
+            ("Server=h;Password=a,b;X=1", "Server=h;Password=****;X=1"),
+            ("Server=h; Pwd=abc; X=1", "Server=h; Pwd=****; X=1"),
+            ("a=1,token=abc,def,b=2", "a=1,token=****,****,b=2"),
+            ("TOKEN=a,b;c", "TOKEN=****"),
+            ("a,b;c", "a,b;c"),
             ("C:\\x", "C:\\x"),
             ("https://a.example/mcp", "https://a.example/mcp"),
             ("https://u:p@a.example/mcp", "https://****@a.example/mcp"),

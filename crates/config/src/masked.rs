@@ -79,23 +79,76 @@ struct Names {
     is_carried: bool,
     /// Was the word before it an option that takes a secret?
     is_secret: bool,
-    /// The lists and tables that are open, each with its name.
-    open: Vec<(char, String)>,
+    /// The lists and tables that are open.
+    open: Vec<Open>,
     /// The last table that TOML has begun with a line of its own.
     table: String,
+    /// Is all of that table secret?
+    is_table_secret: bool,
 }
+
+/// A list or a table that is open.
+struct Open {
+    bracket: char,
+    name: String,
+    /// All of it is.
+    is_secret: bool,
+    /// What was named in it is.
+    is_pair: bool,
+}
+
+/// What tables of servers are called: a server may have any name.
+const SERVERS: &[&str] = &[
+    "mcpServers",
+    "servers",
+    "mcp_servers",
+    "context_servers",
+    "mcp",
+];
 
 impl Names {
     /// What the value of this name belongs to: in a list, to the list.
     fn owner(&self) -> &str {
         match self.open.last() {
-            Some(('[', list)) if self.name.is_empty() => list,
+            Some(Open {
+                bracket: '[', name, ..
+            }) if self.name.is_empty() => name,
             _ => &self.name,
         }
     }
 
+    fn is_all_secret(&self) -> bool {
+        self.open
+            .last()
+            .map_or(self.is_table_secret, |open| open.is_secret)
+    }
+
+    fn begin(&mut self, bracket: char) {
+        let name = self.owner().to_owned();
+        let parent = self.open.last().map_or(&*self.table, |open| &open.name);
+        let is_named = is_secret_name(&name) && !SERVERS.contains(&parent);
+        self.open.push(Open {
+            bracket,
+            is_secret: self.is_all_secret() || is_named,
+            name,
+            is_pair: false,
+        });
+        self.name.clear();
+    }
+
+    /// Is this the value of a name that stands beside it, as in `{"name": "API_KEY", "value": "abc"}`?
+    fn is_of_pair(&mut self, text: &str) -> bool {
+        let Some(open) = self.open.last_mut() else {
+            return false;
+        };
+        if matches!(&*self.name, "name" | "id") {
+            open.is_pair = is_secret_name(text);
+        }
+        open.is_pair && matches!(&*self.name, "value" | "default")
+    }
+
     fn is_header(&self) -> bool {
-        let table = self.open.last().map_or(&*self.table, |(_, name)| name);
+        let table = self.open.last().map_or(&*self.table, |open| &open.name);
         let last = table.rsplit('.').next().unwrap_or_default();
         HEADERS.contains(&last) && !self.name.is_empty()
     }
@@ -103,7 +156,8 @@ impl Names {
     /// A value as it may be shown. The next one belongs to nothing, or to the option that this one is.
     fn shown(&mut self, text: &str) -> String {
         let is_option = text.starts_with('-');
-        let shown = if std::mem::take(&mut self.is_secret) && !is_option {
+        let is_secret = std::mem::take(&mut self.is_secret) && !is_option;
+        let shown = if is_secret || self.is_all_secret() || self.is_of_pair(text) {
             mask::value("secret", text)
         } else if self.is_header() {
             mask::header(&self.name, text)
@@ -167,9 +221,7 @@ impl Scan<'_> {
                 return self.table(rest);
             }
             '[' | '{' if self.style != Style::Prose => {
-                let name = self.names.owner().to_owned();
-                self.names.open.push((c, name));
-                self.names.name.clear();
+                self.names.begin(c);
             }
             ']' | '}' if self.style != Style::Prose => {
                 self.names.open.pop();
@@ -272,9 +324,17 @@ impl Scan<'_> {
             quote.is_none() && c == ']'
         });
         let names = &line[..end.unwrap_or(line.len())];
-        let last = names.rsplit('.').next().unwrap_or_default();
-        last.trim_matches(|c: char| c.is_whitespace() || "[]\"'".contains(c))
+        let mut parts = names
+            .split('.')
+            .map(|part| part.trim_matches(|c: char| c.is_whitespace() || "[]\"'".contains(c)));
+        parts
+            .clone()
+            .next_back()
+            .unwrap_or_default()
             .clone_into(&mut self.names.table);
+        // The first is what all are, and behind a table of servers comes the name of one.
+        let is_servers = parts.next().is_some_and(|first| SERVERS.contains(&first));
+        self.names.is_table_secret = parts.skip(usize::from(is_servers)).any(is_secret_name);
         // The brackets that close it close nothing else.
         let closing = line[names.len()..]
             .chars()

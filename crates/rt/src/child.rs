@@ -277,32 +277,45 @@ static GROUPS: Mutex<Vec<Weak<Mutex<Option<Pid>>>>> = Mutex::new(Vec::new());
 /// Ends all children of this process, and all that they have started in their groups, at once: for a process that ends itself without
 /// dropping what it holds.
 pub fn kill_all() {
-    let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-    for group in groups.iter().filter_map(Weak::upgrade) {
-        Group(group).end();
+    for group in groups() {
+        group.end();
     }
 }
 
 /// Waits until no child of this process is left, 7 seconds at most: for a program that ends, while those that it has dropped are being
 /// ended.
 pub async fn none_left() {
-    let over = async {
-        loop {
-            let ended = ENDED.notified();
-            let is_left = {
-                let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-                groups.iter().filter_map(Weak::upgrade).any(|group| {
-                    let leader = group.lock().unwrap_or_else(PoisonError::into_inner);
-                    leader.is_some()
-                })
-            };
-            if !is_left {
-                return;
-            }
-            ended.await;
+    let _ = timeout(LONGEST, over()).await;
+}
+
+/// The same where there is less time: half of it is for what hears that its input has ended, the other half for what hears SIGTERM; then
+/// all are killed.
+pub async fn none_left_within(time: Duration) {
+    if timeout(time / 2, over()).await.is_ok() {
+        return;
+    }
+    for group in groups() {
+        group.signal(Signal::TERM);
+    }
+    if timeout(time / 2, over()).await.is_err() {
+        kill_all();
+    }
+}
+
+async fn over() {
+    loop {
+        let ended = ENDED.notified();
+        if groups().all(|group| group.is_over()) {
+            return;
         }
-    };
-    let _ = timeout(LONGEST, over).await;
+        ended.await;
+    }
+}
+
+fn groups() -> impl Iterator<Item = Group> {
+    let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let groups: Vec<_> = groups.iter().filter_map(Weak::upgrade).map(Group).collect();
+    groups.into_iter()
 }
 
 /// Told when a group has ended.
@@ -315,6 +328,11 @@ impl Group {
         groups.retain(|group| group.strong_count() > 0);
         groups.push(Arc::downgrade(&group));
         Self(group)
+    }
+
+    fn is_over(&self) -> bool {
+        let group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        group.is_none()
     }
 
     fn signal(&self, signal: Signal) {

@@ -107,3 +107,37 @@ fn a_watch_begins_in_its_time() {
         assert_eq!(got, code, "{pause:?}: {err}");
     }
 }
+
+/// What hears neither the end of its input nor SIGTERM would by itself be given six seconds.
+// req: S-TOTAL
+#[test]
+fn a_command_that_hangs_ends_soon_after_the_time() {
+    let place = Place::new();
+    let script = "trap '' TERM; echo $$ > pid; while :; do sleep 100; done";
+    let begun = std::time::Instant::now();
+    let words = [
+        "ping",
+        "--no-cache",
+        "--timeout",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let (code, _, err) = run(&place, &words);
+    let took = begun.elapsed();
+    assert_eq!(code, 7, "{err}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let pid = std::fs::read_to_string(place.path("pid")).unwrap();
+    // Whoever adopts it needs a moment to take it away.
+    let runs = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    let gone = (0..100).any(|_| {
+        sleep(Duration::from_millis(50));
+        !runs()
+    });
+    assert!(gone, "{pid} is still there");
+}

@@ -19,16 +19,25 @@ fn stub(name: &str, more: &str) -> String {
     )
 }
 
-/// A place for such servers, and who waits for the end of each.
+/// A place for such servers, and who waits for the end of the last. One of the others may be started again at any time, and waits until
+/// somebody reads its pipe.
 fn place(names: &[&str], text: &str) -> (Place, Vec<JoinHandle<()>>) {
     let place = Place::new();
     place.write("starts", "");
     place.write("polyport.toml", text);
-    let waiting = names.iter().map(|name| {
+    let last = names.len() - 1;
+    let waiting = names.iter().enumerate().map(|(n, name)| {
         let pipe = place.path(&format!("alive-{name}"));
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
-        thread::spawn(move || ended(&pipe))
+        thread::spawn(move || {
+            ended(&pipe);
+            if n < last {
+                loop {
+                    ended(&pipe);
+                }
+            }
+        })
     });
     let waiting = waiting.collect();
     (place, waiting)

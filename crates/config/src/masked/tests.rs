@@ -52,6 +52,18 @@ fn secrets_of_json_are_masked_on_whatever_line_they_stand() {
                 r#"{"headers": {"X-Tenant": "abc", "Accept": "x"}, "X": "y"}"#,
                 r#"{"headers": {"X-Tenant": "****", "Accept": "x"}, "X": "y"}"#,
             ),
+            (
+                r#"{"mcpServers": {"token": {"command": "x", "token": {"value": "abc", "n": 1}}}}"#,
+                r#"{"mcpServers": {"token": {"command": "x", "token": {"value": "****", "n": ****}}}}"#,
+            ),
+            (
+                r#"[{"name": "API_KEY", "value": "abc"}, {"name": "A", "value": "b"}]"#,
+                r#"[{"name": "API_KEY", "value": "****"}, {"name": "A", "value": "b"}]"#,
+            ),
+            (
+                r#""args": ["run", "--env=API_KEY=abc", "a=1,token=abc"]"#,
+                r#""args": ["run", "--env=API_KEY=****", "a=1,token=****"]"#,
+            ),
             (r#"  "args": ["sk-abc"]"#, r#"  "args": ["****"]"#),
             (
                 r#"  "args": ["-c", "A=1 TOKEN=abc npx \"x\" --key abc y"]"#,
@@ -114,7 +126,15 @@ fn secrets_of_toml_are_masked_on_whatever_line_they_stand() {
                 "[a.http_headers]\nX-Tenant = 'abc'\n[b]\nX-Tenant = 'abc'",
                 "[a.http_headers]\nX-Tenant = '****'\n[b]\nX-Tenant = 'abc'",
             ),
-            ("[a.'key]'] # \"x\"\nb = 'c'", "[a.'key]'] # \"x\"\nb = 'c'"),
+            (
+                "[mcp_servers.token]\nx = 'y'\n[mcp_servers.a.token]\nvalue = 'abc'\n[b]\nx = 'y'",
+                "[mcp_servers.token]\nx = 'y'\n[mcp_servers.a.token]\nvalue = '****'\n[b]\nx = 'y'",
+            ),
+            (
+                "a = { auth = { x = 'abc' } }",
+                "a = { auth = { x = '****' } }",
+            ),
+            ("[a.'b]'] # \"x\"\nb = 'c'", "[a.'b]'] # \"x\"\nb = 'c'"),
             ("# clé = \"valeur\"", "# clé = \"valeur\""),
             ("\u{feff}model = \"o\"", "\u{feff}model = \"o\""),
             (

@@ -63,6 +63,8 @@ pub async fn open(
     match pair::carry(connection.clone(), patience.handshake).await {
         Ok(carrier) => older(carrier, client, offer, patience).await,
         Err(error @ CallError::Unreachable(_)) => Err(error),
+        // Of one that says nothing at all, what it has refused is more.
+        Err(CallError::TimedOut(late)) if late.odd.is_some() => Err(CallError::TimedOut(late)),
         // Nothing of what was known of it holds.
         Err(_) if offer.known().is_some() => {
             streamable(&connection, client, offer.knowing(None), patience).await

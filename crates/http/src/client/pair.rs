@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Uri};
-use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Outgoing};
+use polyport_rt::{BoxFuture, CallError, Carrier, Inbox, Late, Outgoing};
 use polyport_wire::{Kind, Limits, Message, RequestId};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -15,6 +15,9 @@ use super::head;
 use super::notes::{Notes, TAKING};
 use super::take::{self, Holds, Reading};
 use super::target::same_origin;
+
+/// Said of a stream that is open.
+const UNNAMED: &str = "its stream has named no endpoint";
 
 /// Connects the stream, and waits for the endpoint that it names.
 ///
@@ -29,9 +32,9 @@ pub(super) async fn carry(
     let mut reading = timeout_at(end, begin(&connection)).await.map_err(late)??;
     let named = timeout_at(end, endpoint(&connection, &mut reading)).await;
     let endpoint = named.unwrap_or_else(|_| {
-        let seconds = patience.as_secs_f64();
-        let why = format!("the stream has named no endpoint within {seconds} s");
-        Err(CallError::Broken(why))
+        let mut late = Late::from(patience);
+        late.odd = Some(UNNAMED.to_owned());
+        Err(CallError::TimedOut(late))
     })?;
     Ok(move |inbox: Inbox| -> Arc<dyn Carrier> {
         let reads = tokio::spawn(read(reading, inbox.clone()));

@@ -33,9 +33,9 @@ async fn an_endpoint_that_never_comes_is_a_typed_error() {
     let events = |text: &str, then| Reply::events("", text, then);
     for (want, stream) in [
         // A stream that names no endpoint is the fault; where there is none, what the server has said before counts.
-        ("broken", events("", Then::Silence)),
+        ("timed out", events("", Then::Silence)),
         (
-            "broken",
+            "timed out",
             events(": alive\n\nevent: message\ndata: 1\n\n", Then::Silence),
         ),
         ("status 405", Reply::raw("", Then::Silence)),
