@@ -132,6 +132,14 @@ async fn answer(peer: &Peer, call: Call) -> Outcome {
             Err(error) => Outcome::Failed(error),
         };
     }
+    match call.method {
+        "tools/call" => named(peer, Kind::Tools, call).await,
+        // What is asked less often does not take room in each call.
+        _ => Box::pin(answer_other(peer, call)).await,
+    }
+}
+
+async fn answer_other(peer: &Peer, call: Call) -> Outcome {
     let params = call.params.clone();
     match call.method {
         "server/discover" => discover::discover(peer, &call.context).await,
@@ -139,7 +147,6 @@ async fn answer(peer: &Peer, call: Call) -> Outcome {
         "prompts/list" => lists::page(peer, Kind::Prompts, &call).await,
         "resources/list" => lists::page(peer, Kind::Resources, &call).await,
         "resources/templates/list" => lists::page(peer, Kind::Templates, &call).await,
-        "tools/call" => named(peer, Kind::Tools, call).await,
         "prompts/get" => named(peer, Kind::Prompts, call).await,
         "resources/read" | "resources/subscribe" => addressed(peer, call).await,
         // The edge tells the bus, and that the server once nobody is left.

@@ -327,7 +327,8 @@ impl Peer {
         {
             return Some(route.clone());
         }
-        self.list(kind, false).await.merged.route(shown).cloned()
+        let list = Box::pin(self.list(kind, false)).await;
+        list.merged.route(shown).cloned()
     }
 
     /// The servers whose list was missing last, in quotes.
@@ -367,7 +368,7 @@ impl Peer {
                 // Which addresses two servers share is known from the lists.
                 for kind in [Kind::Resources, Kind::Templates] {
                     if self.kept[kind as usize].now().is_none() {
-                        self.list(kind, false).await;
+                        Box::pin(self.list(kind, false)).await;
                     }
                 }
                 Outcome::Complete(addresses::shown(result, |uri| self.shown(server, uri)))

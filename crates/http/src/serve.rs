@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 #[cfg(feature = "http2")]
 use hyper_util::server::conn::auto;
-use polyport_rt::{CancelReason, Ended, StartError, Started, Stop};
+use polyport_rt::{CancelReason, Ended, StartError, Started, Stop, Threads};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -117,11 +117,18 @@ impl Bound {
     }
 
     /// Serves until the stop, then lets running calls finish within the drain. At last the server shuts down.
-    pub async fn serve(self, mut stop: Stop) -> Ended {
+    pub async fn serve(self, stop: Stop) -> Ended {
+        self.serve_on(stop, &Threads::none()).await
+    }
+
+    /// The same with the connections dealt out among these threads and that of the runtime in which this is, which should have one thread
+    /// only.
+    pub async fn serve_on(self, mut stop: Stop, threads: &Threads) -> Ended {
         polyport_rt::heap::keep_warm();
         let limits = &self.endpoint.0.service.limits;
         let room = Arc::new(Semaphore::new(limits.connections));
         let mut connections = JoinSet::new();
+        let here = Arc::new(());
         let mut sweep = tokio::time::interval(Duration::from_secs(30));
         loop {
             tokio::select! {
@@ -132,10 +139,26 @@ impl Bound {
                 accepted = accept(&self.listener, &room, limits.response_write) => {
                     let Some((stream, permit)) = accepted else { continue };
                     let (endpoint, stop) = (self.endpoint.clone(), stop.clone());
-                    connections.spawn(async move {
-                        connection(endpoint, stream, stop).await;
-                        drop(permit);
-                    });
+                    let Some(seat) = threads.seat(Arc::strong_count(&here) - 1) else {
+                        let seat = here.clone();
+                        connections.spawn(async move {
+                            connection(endpoint, stream, stop).await;
+                            drop((permit, seat));
+                        });
+                        continue;
+                    };
+                    let Ok(stream) = stream.into_std() else { continue };
+                    let there = seat.handle().clone();
+                    connections.spawn_on(
+                        async move {
+                            // It is a file of the runtime that waits for it.
+                            if let Ok(stream) = TcpStream::from_std(stream) {
+                                connection(endpoint, stream, stop).await;
+                            }
+                            drop((permit, seat));
+                        },
+                        &there,
+                    );
                 }
             }
         }

@@ -50,6 +50,7 @@ pub mod stats;
 pub mod stdio;
 pub mod stop;
 pub mod tasks;
+pub mod threads;
 
 pub use ask::Ask;
 pub use bus::{Alert, Bus, Listener, Watcher};
@@ -74,3 +75,4 @@ pub use service::Service;
 pub use stats::Stats;
 pub use stop::{Stop, Stopper};
 pub use tasks::{TaskLimits, TaskStore, Tasks};
+pub use threads::Threads;

@@ -11,6 +11,7 @@ use polyport::{Ended, Era, Limits, Revisions, Server, Service, StartError};
 use polyport_backends::files::serve::{Access, Roots};
 use polyport_backends::files::{self, FolderError, Folders};
 use polyport_gateway::{Gateway, GatewayHandle, Upstream};
+use polyport_rt::Threads;
 use rustix::fs::{FileType, fstat};
 
 use crate::demo;
@@ -130,17 +131,22 @@ impl Serve {
         let service = service.speaks(revisions).limits(limits);
         let service = service.log_params(self.log.params());
         let service = service.seal_keys(keys.unwrap_or_default());
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        let cannot_start = |error| Failure::unexpected(format!("cannot start: {error}"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Failure::unexpected(format!("cannot start: {error}")))?;
+            .map_err(cannot_start)?;
+        let threads = match transport {
+            Transport::Stdio => Threads::none(),
+            Transport::Http => Threads::of_processors().map_err(cannot_start)?,
+        };
         let ended = runtime.block_on(async {
             if let Some((reload, gateway)) = reload {
                 reload.watch(gateway)?;
             }
             match transport {
                 Transport::Stdio => stdio(&service, &start_up, why).await,
-                Transport::Http => self.http.serve(service, &start_up, why).await,
+                Transport::Http => self.http.serve(service, &start_up, why, &threads).await,
             }
         });
         // A thread may hang in a read of standard input; nobody waits for it.

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use super::coding::TAKEN;
+use super::direct::Direct;
 use super::proxy::{Kind, Proxy};
 use super::target::{Target, same_origin};
 use super::words;
@@ -26,8 +27,8 @@ use crate::body::Body;
 /// How long a connection may take to be made: until it is there, and until proxy and TLS have agreed to it.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// Connections that are kept although nothing is asked, and for how long.
-const IDLE: usize = 8;
-const IDLE_FOR: Duration = Duration::from_secs(60);
+pub(super) const IDLE: usize = 32;
+pub(super) const IDLE_FOR: Duration = Duration::from_secs(60);
 /// How often one request is sent on to another place of the same server.
 const REDIRECTS: usize = 3;
 const AGENT: HeaderValue =
@@ -53,13 +54,42 @@ enum Secured {
     Http1,
 }
 
-trait Sends: Send + Sync {
-    fn send(&self, request: Request<Body>) -> BoxFuture<Result<Response<Incoming>, Error>>;
+pub(super) trait Sends: Send + Sync {
+    fn send(&self, request: Request<Body>) -> BoxFuture<Result<Response<Incoming>, Unsent>>;
+}
+
+/// Why a request got no answer.
+pub(super) enum Unsent {
+    /// There is no connection to send it on.
+    NoConnection(Box<dyn std::error::Error + Send + Sync>),
+    /// One broke, and it may have been sent.
+    Broken(hyper::Error),
+    /// One or the other, as the pool says.
+    Pooled(Error),
+}
+
+impl Unsent {
+    fn is_before(&self) -> bool {
+        match self {
+            Self::NoConnection(_) => true,
+            Self::Broken(_) => false,
+            Self::Pooled(error) => error.is_connect(),
+        }
+    }
+
+    fn cause(&self) -> &(dyn std::error::Error + 'static) {
+        match self {
+            Self::NoConnection(error) => &**error,
+            Self::Broken(error) => error,
+            Self::Pooled(error) => error,
+        }
+    }
 }
 
 impl<C: Connect + Clone + Send + Sync + 'static> Sends for Client<C, Body> {
-    fn send(&self, request: Request<Body>) -> BoxFuture<Result<Response<Incoming>, Error>> {
-        Box::pin(self.request(request))
+    fn send(&self, request: Request<Body>) -> BoxFuture<Result<Response<Incoming>, Unsent>> {
+        let sent = self.request(request);
+        Box::pin(async { sent.await.map_err(Unsent::Pooled) })
     }
 }
 
@@ -78,6 +108,10 @@ impl Connection {
         };
         let mut is_forward = false;
         let sends = match &proxy {
+            None if secured == Secured::No => match Direct::to(uri, plain()) {
+                Some(direct) => Arc::new(direct),
+                None => over(tcp(), secured)?,
+            },
             None => over(tcp(), secured)?,
             Some(proxy) => match proxy.kind()? {
                 Kind::Socks => over(proxy.socks(tcp()), secured)?,
@@ -172,14 +206,14 @@ impl Connection {
     }
 
     /// Says at which step it failed, and whose fault it is; leaves out addresses.
-    fn unsent(&self, error: &Error) -> CallError {
+    fn unsent(&self, error: &Unsent) -> CallError {
         #[cfg(feature = "tls")]
-        if let Some(why) = super::tls::told(error, self.target.uri()) {
+        if let Some(why) = super::tls::told(error.cause(), self.target.uri()) {
             return CallError::Unreachable(why);
         }
-        let why = words::of(error);
+        let why = words::of(error.cause());
         match &self.proxy {
-            _ if !error.is_connect() => CallError::Broken(why),
+            _ if !error.is_before() => CallError::Broken(why),
             Some(proxy) => proxy.failed(&why),
             None => CallError::Unreachable(why),
         }
@@ -207,6 +241,11 @@ impl fmt::Debug for Connection {
             .field("target", &self.target)
             .finish_non_exhaustive()
     }
+}
+
+/// Makes connections without TLS.
+pub(super) fn plain() -> Within<HttpConnector> {
+    Within(tcp())
 }
 
 fn tcp() -> HttpConnector {
@@ -249,7 +288,7 @@ where
 
 /// Connects within the time that a connection may take.
 #[derive(Clone)]
-struct Within<C>(C);
+pub(super) struct Within<C>(C);
 
 impl<C> Service<Uri> for Within<C>
 where

@@ -2,6 +2,7 @@
 
 pub(crate) mod coding;
 pub(crate) mod connect;
+mod direct;
 mod head;
 mod listen;
 mod notes;

@@ -248,12 +248,12 @@ impl Client {
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
         if self.is_known_task_only(method, params) {
-            let task = self.ask_for_task(params).await?;
-            return self.as_call(task, wait).await;
+            let task = Box::pin(self.ask_for_task(params)).await?;
+            return Box::pin(self.as_call(task, wait)).await;
         }
         let called = self.in_rounds(method, params, wait.clone()).await;
         match self.task_of_call(method, params, called).await? {
-            Called::Task(task) => self.as_call(task, wait).await,
+            Called::Task(task) => Box::pin(self.as_call(task, wait)).await,
             Called::Done(result) => Ok(result),
         }
     }
@@ -274,23 +274,24 @@ impl Client {
         &self,
         method: &str,
         params: &str,
-        mut wait: Option<Wait>,
+        wait: Option<Wait>,
     ) -> Result<(Raw, usize), ClientError> {
         let mut asked = params.to_owned();
         let (mut is_refreshed, mut is_sent_away) = (false, false);
         let begun = Instant::now();
         let end = wait.as_ref().and_then(|wait| Some(begun + wait.total?));
+        let mut wait = wait.unwrap_or_else(|| Wait {
+            total: Some(self.caller.patience()),
+            ..Wait::default()
+        });
         for round in 1..=MAX_ROUNDS {
             let sent = self.done.now();
-            let answer = match &mut wait {
-                None => self.caller.request(method, &asked).await,
-                Some(wait) => {
-                    wait.total = end.map(|end| end.saturating_duration_since(Instant::now()));
-                    self.caller.request_waiting(method, &asked, wait).await
-                }
-            };
+            if let Some(end) = end {
+                wait.total = Some(end.saturating_duration_since(Instant::now()));
+            }
+            let answer = self.caller.request_waiting(method, &asked, &wait).await;
             let result = match answer.map_err(ClientError::from) {
-                Err(ClientError::Closed) => return Err(self.gone().await),
+                Err(ClientError::Closed) => return Err(Box::pin(self.gone()).await),
                 Err(ClientError::TimedOut(mut late)) => {
                     late.after = begun.elapsed();
                     return Err(ClientError::TimedOut(late));
@@ -307,7 +308,7 @@ impl Client {
                     continue;
                 }
                 Err(ClientError::Refused(error)) => {
-                    if !is_sent_away && self.has_visited(&error, sent).await {
+                    if !is_sent_away && Box::pin(self.has_visited(&error, sent)).await {
                         is_sent_away = true;
                         continue;
                     }
@@ -321,7 +322,7 @@ impl Client {
             let Some(needed) = input_required(&result) else {
                 return Ok((result, round));
             };
-            let answered = self.with_answers(params, needed);
+            let answered = Box::pin(self.with_answers(params, needed));
             let answered = match end {
                 None => answered.await,
                 Some(end) => timeout_at(end, answered)

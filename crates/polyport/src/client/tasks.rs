@@ -176,13 +176,15 @@ impl Client {
                 if self.may_want_task(method, error.code)
                     && Box::pin(self.is_task_only(params)).await? =>
             {
-                return Ok(Called::Task(self.ask_for_task(params).await?));
+                let task = Box::pin(self.ask_for_task(params)).await?;
+                return Ok(Called::Task(task));
             }
             Ok(result)
                 if told_code(&result).is_some_and(|code| self.may_want_task(method, code))
                     && Box::pin(self.is_task_only(params)).await? =>
             {
-                return Ok(Called::Task(self.ask_for_task(params).await?));
+                let task = Box::pin(self.ask_for_task(params)).await?;
+                return Ok(Called::Task(task));
             }
             other => other?,
         };

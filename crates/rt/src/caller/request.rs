@@ -27,13 +27,13 @@ impl Caller {
         };
         let (mut reopened, is_reopening) = now();
         if is_reopening {
-            self.reopen(reopened).await?;
+            Box::pin(self.reopen(reopened)).await?;
             (reopened, _) = now();
         }
         match self.once(method, params, meta, wait).await {
             Err(CallError::SessionLost) => {
-                self.reopen(reopened).await?;
-                self.once(method, params, meta, wait).await
+                Box::pin(self.reopen(reopened)).await?;
+                Box::pin(self.once(method, params, meta, wait)).await
             }
             other => other,
         }

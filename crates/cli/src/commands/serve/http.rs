@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use clap::{Args, ValueEnum};
 use polyport::http::{Bound, Config, Endpoint, Guard, ListenError, Pair};
 use polyport::{Ended, Service};
+use polyport_rt::Threads;
 
 use super::start_up::{Reached, StartUp};
 use super::stop;
@@ -100,6 +101,7 @@ impl Http {
         service: Service,
         start_up: &StartUp,
         why: &str,
+        threads: &Threads,
     ) -> Result<Ended, Failure> {
         let (speaks, stop) = (service.speaks, stop::on_signals(&service)?);
         let config = Config {
@@ -112,7 +114,7 @@ impl Http {
         let bound = self.bind(Endpoint::new(service, config)).await?;
         self.warn(&bound, start_up);
         start_up.say(&Reached::Http(&self.url(&bound)), speaks, why);
-        Ok(bound.serve(stop).await)
+        Ok(bound.serve_on(stop, threads).await)
     }
 
     /// The paths of HTTP with SSE. Without sessions it is not served, whatever is said of it.

@@ -7,6 +7,7 @@ mod marks;
 mod pages;
 mod park;
 mod rounds;
+mod stated;
 mod words;
 
 use std::fmt;
@@ -25,11 +26,12 @@ use polyport_rt::{
 use polyport_wire::{Message, Params, Raw, write};
 use serde_json::json;
 
-use super::{Client, ClientError, answers};
+use super::{Client, ClientError};
 use ask::{Asking, Running, Waiting};
 use hear::Hearing;
 use marks::Marks;
 use park::Parked;
+use stated::Stated;
 
 /// How long a server may take for a call. Whoever asks may give it up long before.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
@@ -61,6 +63,7 @@ struct Shared {
     parked: Parked,
     hearing: OnceLock<Hearing>,
     marks: Marks,
+    stated: Stated,
 }
 
 /// From the address that a server gives a resource to that under which clients see it.
@@ -108,6 +111,7 @@ impl Client {
             parked: Parked::default(),
             hearing: OnceLock::new(),
             marks: Marks::default(),
+            stated: Stated::default(),
         });
         let ours = Arc::downgrade(&shared);
         let receiver = shared.client.receiver.clone();
@@ -420,14 +424,10 @@ impl Shared {
         if !self.client.on_behalf || self.era() == Era::Legacy {
             return None;
         }
-        let envelope = context.envelope();
-        let client = envelope.client().passed_on(envelope.profile());
-        let own = self.client.answers.capabilities();
         let tasks = self.shares_tasks(context);
-        Some(ClientFacts {
-            info: client.info,
-            capabilities: answers::beside(&client.capabilities, &own, tasks),
-        })
+        Some(self.stated.of(context.envelope(), tasks, || {
+            self.client.answers.capabilities()
+        }))
     }
 
     /// Answers what the server asks on the stream of one call.

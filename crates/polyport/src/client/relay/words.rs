@@ -74,29 +74,26 @@ fn own_result(result: &Raw, context: &Context) -> Outcome {
         return Outcome::Complete(result.clone());
     }
     let is_modern = context.envelope().profile().era == Era::Modern;
-    let mut kind = None;
-    splice::members(text, |key, value| {
-        if key == "resultType" {
-            kind = Some(value);
-        }
-    });
-    match kind {
-        None => return Outcome::Complete(result.clone()),
-        Some("\"complete\"") => {}
-        Some("\"task\"") if is_modern => return Outcome::Passed(result.clone()),
-        Some(_) => return Outcome::Failed(broken("gave a result of a type that is not known")),
-    }
-    let mut out = Vec::with_capacity(text.len());
+    let (mut kind, mut out) = (None, Vec::with_capacity(text.len()));
     object(text, &mut out, |key, value, out| match key {
-        "resultType" => {}
+        "resultType" => kind = Some(value),
         "ttlMs" | "cacheScope" if !is_modern => {}
         _ => write::member(out, key, value.as_bytes()),
     });
-    Outcome::Complete(Raw::trusted(out))
+    match kind {
+        None => Outcome::Complete(result.clone()),
+        Some("\"complete\"") => Outcome::Complete(Raw::trusted(out)),
+        Some("\"task\"") if is_modern => Outcome::Passed(result.clone()),
+        Some(_) => Outcome::Failed(broken("gave a result of a type that is not known")),
+    }
 }
 
 /// Appends an object again, of the members that are written.
-fn object(text: &str, out: &mut Vec<u8>, mut write: impl FnMut(&str, &str, &mut Vec<u8>)) {
+fn object<'a>(
+    text: &'a str,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&str, &'a str, &mut Vec<u8>),
+) {
     out.push(b'{');
     splice::members(text, |key, value| write(key, value, out));
     out.push(b'}');
