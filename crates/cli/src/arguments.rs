@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::infile;
-use crate::kinds::{kinds, types};
+use crate::kinds::{choice, kinds, may_hold, short_value, types};
 use crate::nearest::nearest;
 use crate::pieces::{self, Piece};
 use crate::places::{self, Next, Reading, Said};
@@ -39,9 +39,10 @@ pub(crate) fn parse_unchecked(words: &[String], schema: &Value) -> Result<Object
 fn read(words: &[String], schema: &Value, is_checked: bool) -> Result<Object, Failure> {
     let reading = Reading::of(schema);
     let mut all = Piece::Members(BTreeMap::new());
+    let given = as_written(words);
     for word in words {
         let word = Word::split(word)?;
-        let place = match place_of(&reading, &word.path, &all) {
+        let place = match place_of(&reading, &word.path, &all, &given) {
             Err(_) if !is_checked => None,
             place => place?,
         };
@@ -54,6 +55,20 @@ fn read(words: &[String], schema: &Value, is_checked: bool) -> Result<Object, Fa
         insert(&mut all, &word.path, value)?;
     }
     Ok(all.members().unwrap_or_default())
+}
+
+/// What words give, each value as it is written: which alternative of a schema they mean, and beside which nothing else fits, is to be
+/// known before any of them is read. What stands in files is not told.
+fn as_written(words: &[String]) -> Piece {
+    let mut all = Piece::Members(BTreeMap::new());
+    let words = words.iter().filter_map(|word| Word::split(word).ok());
+    for word in words.filter(|word| !word.text.starts_with('@')) {
+        let json = pieces::json(word.text).ok().filter(|_| word.is_json);
+        let value = json.unwrap_or_else(|| pieces::string(word.text));
+        // What is given twice is said where it is read.
+        let _ = insert(&mut all, &word.path, value);
+    }
+    all
 }
 
 /// What somebody has typed for one field. It is the value and nothing else: neither a file nor a member of a member.
@@ -178,6 +193,11 @@ fn plain(
         return Ok(pieces::string(text));
     };
     let types = types(reading, place);
+    if let Some(values) = choice(reading, place)
+        && let Some(value) = values.iter().find(|value| short_value(value) == text)
+    {
+        return Ok(pieces::value(value));
+    }
     typed(text, &types).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
         let types = types.join(" and no ");
@@ -197,7 +217,8 @@ fn typed(text: &str, types: &[&str]) -> Option<Raw> {
         .or_else(|| types.contains(&"string").then(|| pieces::string(text)))
 }
 
-/// What the schema says of the place where a path ends; nothing: any may do there.
+/// What the schema says of the place where a path ends; nothing: any may do there. `before` is what was read, `given` what all words
+/// give.
 ///
 /// # Errors
 /// The schema knows no such place.
@@ -205,27 +226,34 @@ fn place_of<'s>(
     reading: &Reading<'s>,
     path: &[Step<'_>],
     before: &Piece,
+    given: &Piece,
 ) -> Result<Option<Said<'s>>, Failure> {
     let mut at = Said::Schema(reading.root());
-    let mut before = Some(before);
+    let nothing = Piece::Members(BTreeMap::new());
+    let (mut before, mut given) = (Some(before), given);
     for (nth, step) in path.iter().enumerate() {
-        let (next, there) = match step {
-            Step::Member(name) => (
-                reading.next(&at, places::Step::Member(name)),
-                before.and_then(|before| before.member(name)),
-            ),
-            // One more element, in which nothing is yet.
-            Step::Next => {
-                let count = before.map_or(0, Piece::elements);
-                (reading.next(&at, places::Step::Element(count)), None)
-            }
+        let count = before.map_or(0, Piece::elements);
+        let may_hold = |part: &Said<'s>| may_hold(reading, part, given);
+        let next = match step {
+            Step::Member(name) => reading.next_if(&at, places::Step::Member(name), &may_hold),
+            Step::Next => reading.next(&at, places::Step::Element(count)),
         };
         at = match next {
             Next::Known(said) => said,
             Next::Never | Next::Open => return Ok(None),
-            Next::Unknown => return Err(unknown(path, nth, &reading.names(&at), reading.root())),
+            Next::Unknown => {
+                let known = reading.names_if(&at, &may_hold);
+                return Err(unknown(path, nth, &known, reading.root()));
+            }
         };
-        before = there;
+        (before, given) = match step {
+            Step::Member(name) => (
+                before.and_then(|before| before.member(name)),
+                given.member(name).unwrap_or(&nothing),
+            ),
+            // In one more element nothing is yet.
+            Step::Next => (None, &nothing),
+        };
     }
     Ok(Some(at))
 }
@@ -309,6 +337,7 @@ fn insert(all: &mut Piece, path: &[Step<'_>], value: Raw) -> Result<(), Failure>
     Ok(())
 }
 
+pub(crate) mod offered;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -4,6 +4,7 @@
 use clap::Command;
 use polyport_config::HOSTS;
 
+use crate::arguments::offered::goes_beside;
 use crate::seen::{Callable, Offer, Seen};
 use crate::topics;
 
@@ -238,12 +239,12 @@ fn offered(verb: &str, last: &str, offer: &Offer, words: &[String]) -> Vec<Propo
     }
 }
 
-/// `name=` for what is not given yet, and `name=value` where the values are counted.
+/// `name=` for what is not given yet, and `name=value` where the values are counted: what can stand beside the words that are given.
 fn arguments(of: &Callable, last: &str, given: &[String]) -> Vec<Proposal> {
     let mut found = Vec::new();
     for argument in &of.arguments {
         let begins = format!("{}=", argument.name);
-        if given.iter().any(|word| word.starts_with(&begins)) {
+        if !goes_beside(given, &begins) {
             continue;
         }
         if last.starts_with(&begins) {
@@ -253,6 +254,14 @@ fn arguments(of: &Callable, last: &str, given: &[String]) -> Vec<Proposal> {
             found.push(Proposal::new(begins, &argument.about));
         }
     }
+    let is_of = |word: &str, pattern: &str| {
+        word == pattern || (pattern.ends_with('=') && word.starts_with(pattern))
+    };
+    let is_apart = |word: &str, (one, other): &(String, String)| {
+        let is_given = |pattern: &str| given.iter().any(|word| is_of(word, pattern));
+        (word == one && is_given(other)) || (is_of(word, other) && is_given(one))
+    };
+    found.retain(|proposal| !of.apart.iter().any(|pair| is_apart(&proposal.text, pair)));
     found
 }
 
@@ -333,6 +342,42 @@ pub(crate) fn split(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // req: S-COMPLETION
+    #[test]
+    fn arguments_stand_beside_those_that_are_given() {
+        let tool = serde_json::json!({"name": "t", "inputSchema": {
+            "properties": {"at": {"properties": {"lat": {}, "lon": {}}}, "tags": {"items": {"enum": ["x", "y"]}}},
+            "oneOf": [
+                {"properties": {"kind": {"const": "a"}, "n": {"enum": [1]}}},
+                {"properties": {"kind": {"const": "b"}, "n": {"enum": ["one"]}, "own": {}}},
+            ],
+        }});
+        let tool: polyport::model::Tool = serde_json::from_value(tool).unwrap_or_default();
+        let tool = Callable::from(&tool).read();
+        for (given, last, want) in [
+            (
+                &[][..],
+                "",
+                "at= tags= kind= n= own= at.lat= at.lon= tags[]=",
+            ),
+            (&[], "at.", "at.lat= at.lon="),
+            (&["at.lat=1"], "at", "at.lon="),
+            (&["tags[]=x"], "tags[]=", "tags[]=x tags[]=y"),
+            (&[], "n=", "n=1 n=one"),
+            (&["kind=a"], "n=", "n=1"),
+            (&["kind=b"], "n=", "n=one"),
+            (&["n=one"], "kind=", "kind=b"),
+            (&["kind=a"], "o", ""),
+            (&["own=1"], "kind=", "kind=b"),
+        ] {
+            let given: Vec<String> = given.iter().map(|word| (*word).to_owned()).collect();
+            let mut found = arguments(&tool, last, &given);
+            found.retain(|proposal| proposal.text.starts_with(last));
+            let found: Vec<String> = found.into_iter().map(|proposal| proposal.text).collect();
+            assert_eq!(found.join(" "), want, "{given:?} {last}");
+        }
+    }
 
     // req: S-COMPLETION
     #[test]

@@ -1,8 +1,10 @@
 //! The kinds of values that a schema lets stand in a place, and the values themselves where it counts them.
 
+use polyport::Raw;
 use serde_json::Value;
 
-use crate::places::{Parts, Reading, Said};
+use crate::pieces::{self, Piece};
+use crate::places::{Next, Parts, Reading, Said, Step};
 
 /// Alternatives within alternatives.
 const DEPTH: usize = 32;
@@ -40,6 +42,30 @@ pub(crate) fn choice(reading: &Reading<'_>, place: &Said<'_>) -> Option<Vec<Valu
 pub(crate) fn values(reading: &Reading<'_>, place: &Said<'_>) -> Vec<Value> {
     reading.begin();
     counted(reading, place, 0).values
+}
+
+/// May an alternative of a place hold beside what is given of that place? Not one that counts the values of a member, and not the one
+/// that is given.
+pub(crate) fn may_hold(reading: &Reading<'_>, alternative: &Said<'_>, given: &Piece) -> bool {
+    let mut given = given.written();
+    given.all(
+        |(name, given)| match reading.next_within(alternative, Step::Member(name)) {
+            Next::Known(place) => may_mean(&counted(reading, &place, 0), given),
+            Next::Never | Next::Open | Next::Unknown => true,
+        },
+    )
+}
+
+/// May a text that is given mean one of these values?
+fn may_mean(counted: &Counted, given: &Raw) -> bool {
+    let means = |value: &Value| match value {
+        Value::String(text) => pieces::string(text).as_str() == given.as_str(),
+        other => {
+            let text = other.to_string();
+            [pieces::string(&text).as_str(), &text].contains(&given.as_str())
+        }
+    };
+    !counted.is_whole || counted.values.is_empty() || counted.values.iter().any(means)
 }
 
 /// A value as people write it.
@@ -205,7 +231,7 @@ fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(_) => crate::pieces::kind(&crate::pieces::value(value)),
+        Value::Number(_) => pieces::kind(&pieces::value(value)),
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",

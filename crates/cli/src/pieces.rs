@@ -33,6 +33,19 @@ impl Piece {
         }
     }
 
+    /// Its members that are values already, so far.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&str, &Raw)> {
+        let members = match self {
+            Self::Members(members) => Some(members),
+            _ => None,
+        };
+        let members = members.into_iter().flatten();
+        members.filter_map(|(name, piece)| match piece {
+            Self::Written(raw) => Some((name.as_str(), raw)),
+            _ => None,
+        })
+    }
+
     /// How many elements it has so far.
     pub(crate) fn elements(&self) -> usize {
         match self {

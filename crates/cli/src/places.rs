@@ -65,8 +65,23 @@ impl<'a> Reading<'a> {
 
     /// One step from a place.
     pub(crate) fn next(&self, from: &Said<'a>, step: Step<'_>) -> Next<'a> {
+        self.next_if(from, step, &|_| true)
+    }
+
+    /// The same by those alternatives that may hold; by all of them, where none may.
+    pub(crate) fn next_if(
+        &self,
+        from: &Said<'a>,
+        step: Step<'_>,
+        may_hold: &dyn Fn(&Said<'a>) -> bool,
+    ) -> Next<'a> {
         self.begin();
-        self.next_from(from, step)
+        self.next_from(from, step, may_hold)
+    }
+
+    /// One step from a place, within a question that has begun.
+    pub(crate) fn next_within(&self, from: &Said<'a>, step: Step<'_>) -> Next<'a> {
+        self.next_from(from, step, &|_| true)
     }
 
     /// What is said one step from a place, if anything is.
@@ -77,16 +92,31 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn next_from(&self, from: &Said<'a>, step: Step<'_>) -> Next<'a> {
+    fn next_from(
+        &self,
+        from: &Said<'a>,
+        step: Step<'_>,
+        may_hold: &dyn Fn(&Said<'a>) -> bool,
+    ) -> Next<'a> {
+        let of = |part: &Said<'a>| self.next_from(part, step, may_hold);
         match from {
             Said::Nothing => Next::Open,
-            Said::Schema(schema) => self.next_of(schema, step, 0),
-            Said::All(parts) => all(parts.iter().map(|part| self.next_from(part, step))),
-            Said::Any(parts) => any(parts.iter().map(|part| self.next_from(part, step))),
+            Said::Schema(schema) => self.next_of(schema, step, may_hold, 0),
+            Said::All(parts) => all(parts.iter().map(of)),
+            Said::Any(parts) => {
+                let parts = only(parts.iter().collect(), |part| may_hold(part));
+                any(parts.into_iter().map(of))
+            }
         }
     }
 
-    fn next_of(&self, schema: &'a Value, step: Step<'_>, depth: usize) -> Next<'a> {
+    fn next_of(
+        &self,
+        schema: &'a Value,
+        step: Step<'_>,
+        may_hold: &dyn Fn(&Said<'a>) -> bool,
+        depth: usize,
+    ) -> Next<'a> {
         if depth > DEPTH || !self.may_look() {
             return Next::Open;
         }
@@ -97,10 +127,10 @@ impl<'a> Reading<'a> {
             Step::Member(name) => self.member_of(schema, name),
             Step::Element(nth) => element(schema, nth),
         };
-        let of = |part: &'a Value| self.next_of(part, step, depth + 1);
+        let of = |part: &'a Value| self.next_of(part, step, may_hold, depth + 1);
         let together = parts.all.into_iter().map(of);
         let unions = parts.any.into_iter();
-        let unions = unions.map(|union| any(union.into_iter().map(of)));
+        let unions = unions.map(|union| any(schemas_that(union, may_hold).into_iter().map(of)));
         all([own].into_iter().chain(together).chain(unions))
     }
 
@@ -130,9 +160,18 @@ impl<'a> Reading<'a> {
 
     /// The names of members that are said, each once.
     pub(crate) fn names(&self, place: &Said<'a>) -> Vec<&'a str> {
+        self.names_if(place, &|_| true)
+    }
+
+    /// The same of those alternatives that may hold.
+    pub(crate) fn names_if(
+        &self,
+        place: &Said<'a>,
+        may_hold: &dyn Fn(&Said<'a>) -> bool,
+    ) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut known = HashSet::new();
-        self.each(place, true, &mut |schema| {
+        self.each(place, Some(may_hold), &mut |schema| {
             let properties = schema["properties"].as_object().into_iter().flatten();
             names
                 .extend(properties.filter_map(|(name, _)| known.insert(name).then_some(&name[..])));
@@ -140,11 +179,21 @@ impl<'a> Reading<'a> {
         names
     }
 
+    /// May not all of the alternatives of a place hold?
+    pub(crate) fn is_told(&self, place: &Said<'a>, may_hold: &dyn Fn(&Said<'a>) -> bool) -> bool {
+        let count = |may_hold| {
+            let mut count = 0;
+            self.each(place, Some(may_hold), &mut |_| count += 1);
+            count
+        };
+        count(may_hold) < count(&|_: &Said<'a>| true)
+    }
+
     /// The names of members that have to be there, each once.
     pub(crate) fn required(&self, place: &Said<'a>) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut known = HashSet::new();
-        self.each(place, false, &mut |schema| {
+        self.each(place, None, &mut |schema| {
             let required = schema["required"].as_array().into_iter().flatten();
             let required = required.filter_map(Value::as_str);
             names.extend(required.filter(|name| known.insert(*name)));
@@ -152,8 +201,13 @@ impl<'a> Reading<'a> {
         names
     }
 
-    /// Each schema that has a say, once; within a schema with the alternatives of which only one holds, or without them.
-    fn each(&self, place: &Said<'a>, unions: bool, visit: &mut impl FnMut(&'a Value)) {
+    /// Each schema that has a say, once; within a schema with those of its alternatives that may hold, or without any.
+    fn each(
+        &self,
+        place: &Said<'a>,
+        unions: Option<&dyn Fn(&Said<'a>) -> bool>,
+        visit: &mut impl FnMut(&'a Value),
+    ) {
         self.begin();
         let mut open = Vec::new();
         schemas(place, &mut open);
@@ -170,8 +224,9 @@ impl<'a> Reading<'a> {
             visit(schema);
             let parts = Parts::of(self.root, schema);
             open.extend(parts.all);
-            if unions {
-                open.extend(parts.any.into_iter().flatten());
+            if let Some(may_hold) = unions {
+                let unions = parts.any.into_iter();
+                open.extend(unions.flat_map(|union| schemas_that(union, may_hold)));
             }
         }
     }
@@ -179,7 +234,7 @@ impl<'a> Reading<'a> {
     /// What is told of a place: the schema that has the first say, and texts and a default that others give to it.
     pub(crate) fn told(&self, place: &Said<'a>) -> Value {
         let mut told = Value::Null;
-        self.each(place, false, &mut |schema| {
+        self.each(place, None, &mut |schema| {
             if told.is_null() {
                 told = resolve(self.root, schema);
             }
@@ -299,6 +354,19 @@ fn any<'a>(parts: impl Iterator<Item = Next<'a>>) -> Next<'a> {
         return Next::Known(known.swap_remove(0));
     }
     Next::Known(Said::Any(known))
+}
+
+/// The alternatives that may hold; all of them, where none may.
+fn schemas_that<'a>(union: Vec<&'a Value>, may_hold: &dyn Fn(&Said<'a>) -> bool) -> Vec<&'a Value> {
+    only(union, |part| may_hold(&Said::Schema(part)))
+}
+
+/// Those of these that do; all of them, where none does.
+fn only<T>(mut all: Vec<T>, does: impl Fn(&T) -> bool) -> Vec<T> {
+    if all.iter().any(&does) {
+        all.retain(does);
+    }
+    all
 }
 
 /// Does the type that a schema says itself let this kind stand there?

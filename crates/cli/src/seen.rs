@@ -1,17 +1,19 @@
 //! What servers were seen to offer, kept for the completion of command lines: one small file in the user's cache folder that only its
 //! user reads. It holds names, never arguments or results; a command is kept by its hash, for its words may be secrets.
 
+use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
+use polyport::Raw;
 use polyport::client::List;
 use polyport::model::{Prompt, Tool};
 use polyport::serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::arguments::offered::{apart, can_be_said, offered};
 use crate::cache::Kept;
-use crate::kinds::{short_value, types, values};
 use crate::places::Reading;
 use crate::typed::Typed;
 
@@ -56,16 +58,28 @@ pub(crate) struct Offer {
 #[serde(crate = "polyport::serde", default)]
 pub(crate) struct Callable {
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) about: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) arguments: Vec<Argument>,
+    /// A word that is given, and one that does not go with it; that ends at its `=` where no value goes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) apart: Vec<(String, String)>,
+    /// That of the schema from which these were read.
+    mark: u64,
+    /// The schema, until it is read.
+    #[serde(skip)]
+    schema: Option<Raw>,
 }
 
-/// An argument, and the values that it may have where they are counted.
+/// An argument, or a member of one, as it stands before the `=`; and the values that it may have where they are counted.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(crate = "polyport::serde", default)]
 pub(crate) struct Argument {
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) about: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) values: Vec<String>,
 }
 
@@ -94,6 +108,7 @@ impl Seen {
     fn keep(&mut self, words: &[String], list: List, mut entries: Vec<Callable>) -> bool {
         entries.retain(|entry| is_plain(&entry.name));
         entries.truncate(NAMES);
+        let mut known: HashMap<String, Callable> = HashMap::new();
         let key = key(words);
         let before = self.servers.iter().position(|offer| offer.key == key);
         let mut offer = before.map_or_else(
@@ -104,7 +119,22 @@ impl Seen {
             },
             |at| self.servers[at].clone(),
         );
-        *offer.list(list) = entries;
+        for entry in offer.list(list).drain(..) {
+            known.insert(entry.name.clone(), entry);
+        }
+        // What a schema takes is looked for once, for that is work.
+        let entries = entries
+            .into_iter()
+            .map(|entry| match known.remove(&entry.name) {
+                Some(known) if known.mark == entry.mark => Callable {
+                    arguments: known.arguments,
+                    apart: known.apart,
+                    schema: None,
+                    ..entry
+                },
+                _ => entry.read(),
+            });
+        *offer.list(list) = entries.collect();
         if before.is_some_and(|at| self.servers[at] == offer) {
             return false;
         }
@@ -131,39 +161,52 @@ impl Offer {
 }
 
 impl Callable {
+    /// With what its schema takes.
+    pub(crate) fn read(mut self) -> Self {
+        let Some(schema) = self.schema.take() else {
+            return self;
+        };
+        let schema: Value = schema.decode().unwrap_or_default();
+        let reading = Reading::of(&schema);
+        let mut offered = offered(&reading, NAMES);
+        offered.retain(|argument| is_plain(&argument.name));
+        for argument in &mut offered {
+            argument.values.retain(|value| is_plain(value));
+        }
+        self.apart = apart(&reading, &offered);
+        self.apart.truncate(NAMES);
+        let arguments = offered.into_iter().map(|argument| Argument {
+            about: said(argument.about.as_str()),
+            name: argument.name,
+            values: argument.values,
+        });
+        self.arguments = arguments.collect();
+        self
+    }
+
     /// A resource or a template.
     pub(crate) fn of_uri(uri: &str, about: Option<&str>) -> Self {
         Self {
             name: uri.to_owned(),
             about: said(about),
-            arguments: Vec::new(),
+            ..Self::default()
         }
     }
 }
 
 impl From<&Tool> for Callable {
+    /// What it takes is to be read yet.
     fn from(tool: &Tool) -> Self {
-        let schema: Value = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-        let reading = Reading::of(&schema);
-        let names = reading.names(&reading.whole()).into_iter();
-        let arguments = names.filter(|name| is_plain(name)).take(NAMES).map(|name| {
-            let place = reading.member(name);
-            let mut values: Vec<String> =
-                values(&reading, &place).iter().map(short_value).collect();
-            if values.is_empty() && types(&reading, &place).contains(&"boolean") {
-                values = ["true", "false"].map(str::to_owned).to_vec();
-            }
-            let property = reading.told(&place);
-            Argument {
-                name: name.to_owned(),
-                about: said(property["description"].as_str()),
-                values: values.into_iter().filter(|v| is_plain(v)).collect(),
-            }
-        });
+        let schema = tool.input_schema.as_raw().clone();
+        let mut hasher = DefaultHasher::new();
+        // Another version may read it in another way.
+        (env!("CARGO_PKG_VERSION"), schema.as_str()).hash(&mut hasher);
         Self {
             name: tool.name.clone(),
             about: said(tool.description.as_deref()),
-            arguments: arguments.collect(),
+            mark: hasher.finish(),
+            schema: Some(schema),
+            ..Self::default()
         }
     }
 }
@@ -179,9 +222,10 @@ impl From<&Prompt> for Callable {
             name: prompt.name.clone(),
             about: said(prompt.description.as_deref()),
             arguments: arguments
-                .filter(|a| is_plain(&a.name))
+                .filter(|a| is_plain(&a.name) && can_be_said(&a.name))
                 .take(NAMES)
                 .collect(),
+            ..Self::default()
         }
     }
 }
@@ -257,7 +301,7 @@ mod tests {
             "$defs": {"E": {"enum": [null, 7]}},
         }});
         let tool: Tool = serde_json::from_value(tool).unwrap_or_default();
-        let kept = Callable::from(&tool);
+        let kept = Callable::from(&tool).read();
         let values = |name: &str| -> String {
             let argument = kept.arguments.iter().find(|argument| argument.name == name);
             argument.map_or_else(|| "none".to_owned(), |argument| argument.values.join(" "))
@@ -275,6 +319,31 @@ mod tests {
             ("kind", "k l"),
         ] {
             assert_eq!(values(name), want, "{name}");
+        }
+    }
+
+    // req: S-COMPLETION
+    #[test]
+    fn what_a_schema_takes_is_read_anew_where_it_is_another() {
+        let mut seen = Seen::default();
+        let mut keep = |name: &str, of: &str| {
+            let schema = serde_json::json!({"properties": {name: {}}});
+            let tool = serde_json::json!({"name": "t", "description": of, "inputSchema": schema});
+            let tool: Tool = serde_json::from_value(tool).unwrap_or_default();
+            let is_new = seen.keep(&words("s"), List::Tools, vec![Callable::from(&tool)]);
+            let kept = seen.server(&words("s")).map(|offer| offer.tools.clone());
+            let kept = kept.and_then(|mut tools| tools.pop()).unwrap_or_default();
+            let names = kept.arguments.into_iter().map(|argument| argument.name);
+            (is_new, kept.about, names.collect::<String>())
+        };
+        for (name, about, is_new) in [
+            ("a", "one", true),
+            ("a", "one", false),
+            ("a", "two", true),
+            ("b", "two", true),
+        ] {
+            let want = (is_new, about.to_owned(), name.to_owned());
+            assert_eq!(keep(name, about), want);
         }
     }
 

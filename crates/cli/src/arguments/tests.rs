@@ -201,3 +201,76 @@ fn what_is_missing_is_said_with_its_type() {
         ]
     );
 }
+
+// req: S-ARGS
+#[test]
+fn the_alternative_that_is_meant_types_the_others() {
+    let branch = |kind: Value, n: &str, own: &str| json!({"type": "object", "properties": {"kind": kind, "n": {"type": n}, own: {"type": n}}});
+    let two = |a: Value, b: Value| json!([branch(a, "integer", "a"), branch(b, "string", "b")]);
+    let defs = json!({"A": branch(json!({"const": "a"}), "integer", "a"), "B": branch(json!({"const": "b"}), "string", "b")});
+    let unions = [
+        json!({"oneOf": two(json!({"const": "a"}), json!({"const": "b"}))}),
+        json!({"anyOf": two(json!({"enum": ["a", "c"]}), json!({"enum": ["b", "d"]}))}),
+        json!({"oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}),
+        json!({"oneOf": [{"allOf": [{"$ref": "#/$defs/A"}]}, {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/B"}]}]}),
+        json!({"properties": {"kind": {"type": "string"}}, "oneOf": two(json!({"const": "a"}), json!({"const": "b"}))}),
+    ];
+    let rows: &[(&[&str], Result<Value, &str>)] = &[
+        (&["kind=a", "n=7"], Ok(json!({"kind": "a", "n": 7}))),
+        (&["kind=b", "n=7"], Ok(json!({"kind": "b", "n": "7"}))),
+        // In whatever order they stand, and however it is written.
+        (&["n=7", "kind=b"], Ok(json!({"kind": "b", "n": "7"}))),
+        (&["n=7", "kind:=\"b\""], Ok(json!({"kind": "b", "n": "7"}))),
+        (&["kind=a", "n=x"], Err("n: \"x\" is no integer")),
+        (&["kind=b", "a=1"], Err("there is no argument a")),
+        (&["kind=b", "b=1"], Ok(json!({"kind": "b", "b": "1"}))),
+        // What fits none of them tells nothing, nor does what is not given.
+        (&["kind=z", "n=7"], Ok(json!({"kind": "z", "n": 7}))),
+        (&["n=x"], Ok(json!({"n": "x"}))),
+    ];
+    for union in unions {
+        let mut whole = union.clone();
+        whole["$defs"] = defs.clone();
+        let deep = json!({"properties": {"deep": union}, "$defs": defs});
+        for (words, want) in rows {
+            for (schema, before) in [(&whole, ""), (&deep, "deep.")] {
+                let words: Vec<String> = words.iter().map(|w| format!("{before}{w}")).collect();
+                let got = parse(&words, schema).map_err(|failure| failure.message().to_owned());
+                match want {
+                    Ok(want) => {
+                        let got = serde_json::to_value(got.unwrap()).unwrap();
+                        let got = if before.is_empty() {
+                            &got
+                        } else {
+                            &got["deep"]
+                        };
+                        assert_eq!(got, want, "{words:?} {schema}");
+                    }
+                    Err(want) => {
+                        let got = got.unwrap_err().replace(before, "");
+                        assert_eq!(got, *want, "{words:?} {schema}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// req: S-ARGS
+#[test]
+fn numbers_and_truths_tell_alternatives_apart_too() {
+    let schema = json!({"oneOf": [
+        {"properties": {"v": {"const": 1}, "x": {"type": "integer"}}},
+        {"properties": {"v": {"const": "two"}, "x": {"type": "boolean"}}},
+        {"properties": {"v": {"enum": [true, null]}, "x": {"type": "string"}}},
+    ]});
+    for (words, want) in [
+        (["v=1", "x=5"], json!({"v": 1, "x": 5})),
+        (["v=two", "x=true"], json!({"v": "two", "x": true})),
+        (["v=true", "x=5"], json!({"v": true, "x": "5"})),
+        (["v:=null", "x=true"], json!({"v": null, "x": "true"})),
+    ] {
+        let got = parse(&words.map(str::to_owned), &schema).unwrap();
+        assert_eq!(serde_json::to_value(got).unwrap(), want, "{words:?}");
+    }
+}
