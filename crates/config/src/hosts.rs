@@ -422,6 +422,12 @@ pub fn host(id: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.id == id)
 }
 
+/// Is that what a host calls the table of its servers?
+pub(crate) fn holds_servers(table: &str) -> bool {
+    let mut files = HOSTS.iter().flat_map(|host| host.files);
+    files.any(|file| file.keys.last() == Some(&table))
+}
+
 impl Host {
     /// Its files on this machine, each with its path; whether they exist or not.
     pub fn files(

@@ -1,5 +1,9 @@
 //! What is shown of values that may be secrets. When in doubt, they are.
 
+use std::borrow::Cow;
+
+use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD};
+
 use crate::entry::{Entry, Way};
 use crate::secret::{MASK, is_secret_name};
 use crate::variables::Expanded;
@@ -67,6 +71,7 @@ pub fn text(text: &str) -> String {
     if BEGINNINGS.iter().any(|begin| text.starts_with(begin)) {
         return MASK.to_owned();
     }
+    let text = &*credentials(text);
     if let Some((before, rest)) = text.split_once("://") {
         return address(before, rest);
     }
@@ -90,6 +95,50 @@ pub fn text(text: &str) -> String {
         // Such as `--env=API_KEY=abc`.
         None => format!("{name}={}", self::text(value)),
     }
+}
+
+/// A text without what stands behind the name of a scheme of HTTP in it: who that is and by what word, or a token.
+pub(crate) fn credentials(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let (mut kept, mut at) = (0, 0);
+    let mut scheme = "";
+    for word in text.split_inclusive(|c: char| c.is_whitespace() || "\"',;".contains(c)) {
+        let ends = |c: char| c.is_whitespace() || "\"',;".contains(c);
+        let bare = word.trim_end_matches(ends);
+        let is_secret = match &*scheme.to_ascii_lowercase() {
+            "basic" => has_password(bare),
+            "bearer" => is_unguessable(bare),
+            _ => false,
+        };
+        if is_secret {
+            shown.push_str(&text[kept..at]);
+            shown.push_str(MASK);
+            kept = at + bare.len();
+        }
+        at += word.len();
+        // More than one space may stand behind it, and `Authorization=` before it.
+        if !bare.is_empty() {
+            scheme = bare.rsplit(['=', ':']).next().unwrap_or_default();
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(shown + &text[kept..])
+}
+
+/// Is it the base64 of a user and a password?
+fn has_password(text: &str) -> bool {
+    let text = text.trim_end_matches('=').as_bytes();
+    let forms = [BASE64_NOPAD, BASE64URL_NOPAD];
+    let mut read = forms.iter().filter_map(|form| form.decode(text).ok());
+    read.any(|read| read.contains(&b':'))
+}
+
+fn is_unguessable(text: &str) -> bool {
+    let has = |test: fn(&char) -> bool| text.chars().any(|c| test(&c));
+    text.len() >= UNGUESSABLE && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
+        || BEGINNINGS.iter().any(|begin| text.starts_with(begin))
 }
 
 /// Pairs of names and values behind each other, such as those by which programs connect to databases.
@@ -124,12 +173,7 @@ fn address(scheme: &str, rest: &str) -> String {
         None => (rest, ""),
     };
     let shown = |part: &str| {
-        let has = |test: fn(&char) -> bool| part.chars().any(|c| test(&c));
-        let hidden = part.len() >= UNGUESSABLE
-            && has(char::is_ascii_digit)
-            && has(char::is_ascii_alphabetic)
-            || BEGINNINGS.iter().any(|begin| part.starts_with(begin));
-        if hidden {
+        if is_unguessable(part) {
             MASK.to_owned()
         } else {
             part.to_owned()
@@ -170,9 +214,26 @@ pub fn args<'a>(args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         .collect()
 }
 
+/// A header as one line, `NAME: VALUE`, as it may be shown.
+pub(crate) fn header_line(line: &str) -> String {
+    match line.split_once(':') {
+        Some((name, value)) => {
+            let begin = value.len() - value.trim_start().len();
+            let (space, value) = value.split_at(begin);
+            format!("{name}:{space}{}", header(name, value))
+        }
+        None => text(line),
+    }
+}
+
+/// Can a header of this name hold a secret?
+pub(crate) fn may_hold_secret(name: &str) -> bool {
+    !HARMLESS.contains(&&*name.to_ascii_lowercase())
+}
+
 /// A header, as it may be shown.
 pub fn header(name: &str, text: &str) -> String {
-    if is_reference(text) || HARMLESS.contains(&&*name.to_ascii_lowercase()) || text.is_empty() {
+    if is_reference(text) || !may_hold_secret(name) || text.is_empty() {
         return text.to_owned();
     }
     MASK.to_owned()
@@ -243,6 +304,20 @@ mod tests {
             ("TOKEN=a,b;c", "TOKEN=****"),
             ("a,b;c", "a,b;c"),
             ("C:\\x", "C:\\x"),
+            ("X-A: Basic dXNlcjpzZWNyZXQ=", "X-A: Basic ****"),
+            ("X-A: basic  dXNlcjpzZWNyZXQ", "X-A: basic  ****"),
+            (
+                "curl -H \"X-A: Basic dXNlcjpzZWNyZXQ=\" x",
+                "curl -H \"X-A: Basic ****\" x",
+            ),
+            ("--h=Basic dXNlcjpzZWNyZXQ=", "--h=****"),
+            ("a Bearer abcdefghij0123456789 b", "a Bearer **** b"),
+            (
+                "Basically Basic usage of a bearer",
+                "Basically Basic usage of a bearer",
+            ),
+            ("MAX_TOKENS=4096", "MAX_TOKENS=4096"),
+            ("--auth-mode=none", "--auth-mode=none"),
             ("https://a.example/mcp", "https://a.example/mcp"),
             ("https://u:p@a.example/mcp", "https://****@a.example/mcp"),
             (

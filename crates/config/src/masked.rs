@@ -3,13 +3,18 @@
 
 mod quoted;
 
-use crate::mask;
+use crate::hosts::holds_servers;
+use crate::mask::{self, may_hold_secret};
 use crate::node::Format;
 use crate::secret::{MASK, is_secret_name};
 use quoted::{Quoted, decoded};
 
 /// Tables whose values are headers, which are secrets unless they are known not to be.
 const HEADERS: &[&str] = &["headers", "http_headers"];
+/// Bytes of an object in which is looked for whether it is a password.
+const OBJECT: usize = 4_096;
+/// Those whose values name variables that hold headers.
+const NAMED: &[&str] = &["env_http_headers"];
 
 /// The text with as many lines, each without its secrets: texts that look like one, or stand behind a name or an option that says so, on
 /// whatever line that was.
@@ -95,16 +100,11 @@ struct Open {
     is_secret: bool,
     /// What was named in it is.
     is_pair: bool,
+    /// It is asked for as a password, so that what stands in its place is one.
+    is_password: bool,
+    /// What it holds are headers, or pairs of their names and values.
+    has_headers: bool,
 }
-
-/// What tables of servers are called: a server may have any name.
-const SERVERS: &[&str] = &[
-    "mcpServers",
-    "servers",
-    "mcp_servers",
-    "context_servers",
-    "mcp",
-];
 
 impl Names {
     /// What the value of this name belongs to: in a list, to the list.
@@ -117,40 +117,77 @@ impl Names {
         }
     }
 
+    /// The table in which the next value stands.
+    fn table(&self) -> &str {
+        let table = self.open.last().map_or(&*self.table, |open| &open.name);
+        table.rsplit('.').next().unwrap_or_default()
+    }
+
     fn is_all_secret(&self) -> bool {
         self.open
             .last()
             .map_or(self.is_table_secret, |open| open.is_secret)
     }
 
-    fn begin(&mut self, bracket: char) {
+    /// Are these headers by their names?
+    fn has_headers(&self) -> bool {
+        match self.open.last() {
+            Some(open) => open.has_headers && open.bracket == '{',
+            None => HEADERS.contains(&self.table()),
+        }
+    }
+
+    /// A list or a table begins, with this behind it.
+    fn begin(&mut self, bracket: char, rest: &str) {
         let name = self.owner().to_owned();
-        let parent = self.open.last().map_or(&*self.table, |open| &open.name);
-        let is_named = is_secret_name(&name) && !SERVERS.contains(&parent);
+        let is_named = is_secret_name(&name) && !holds_servers(self.table());
+        // A header that has several values.
+        let is_header = self.has_headers() && !self.name.is_empty() && may_hold_secret(&name);
+        let in_list = self.open.last().filter(|open| open.bracket == '[');
+        let of_headers = in_list.is_some_and(|list| list.has_headers);
         self.open.push(Open {
             bracket,
-            is_secret: self.is_all_secret() || is_named,
+            is_secret: self.is_all_secret() || is_named || is_header,
+            is_pair: of_headers,
+            is_password: bracket == '{' && asks_for_password(rest),
+            has_headers: of_headers || HEADERS.contains(&&*name),
             name,
-            is_pair: false,
         });
         self.name.clear();
     }
 
     /// Is this the value of a name that stands beside it, as in `{"name": "API_KEY", "value": "abc"}`?
     fn is_of_pair(&mut self, text: &str) -> bool {
+        let name = &*self.name;
         let Some(open) = self.open.last_mut() else {
             return false;
         };
-        if matches!(&*self.name, "name" | "id") {
-            open.is_pair = is_secret_name(text);
+        if matches!(name, "name" | "id") {
+            open.is_pair = match open.has_headers {
+                true => may_hold_secret(text),
+                false => is_secret_name(text),
+            };
         }
-        open.is_pair && matches!(&*self.name, "value" | "default")
+        let is_value = matches!(name, "value" | "default");
+        is_value && (open.is_pair || open.is_password)
     }
 
-    fn is_header(&self) -> bool {
-        let table = self.open.last().map_or(&*self.table, |open| &open.name);
-        let last = table.rsplit('.').next().unwrap_or_default();
-        HEADERS.contains(&last) && !self.name.is_empty()
+    /// A header as it may be shown, if this is one.
+    fn header(&self, text: &str) -> Option<String> {
+        match self.open.last() {
+            Some(open) if open.bracket == '[' && open.has_headers => {
+                return Some(mask::header_line(text));
+            }
+            Some(Open {
+                bracket: '{',
+                has_headers: true,
+                ..
+            }) if matches!(&*self.name, "name" | "id" | "value") => {
+                return None;
+            }
+            _ => {}
+        }
+        (self.has_headers() && !self.name.is_empty()).then(|| mask::header(&self.name, text))
     }
 
     /// A value as it may be shown. The next one belongs to nothing, or to the option that this one is.
@@ -159,18 +196,43 @@ impl Names {
         let is_secret = std::mem::take(&mut self.is_secret) && !is_option;
         let shown = if is_secret || self.is_all_secret() || self.is_of_pair(text) {
             mask::value("secret", text)
-        } else if self.is_header() {
-            mask::header(&self.name, text)
+        } else if let Some(header) = self.header(text) {
+            header
+        } else if NAMED.contains(&self.table()) {
+            mask::text(text)
         } else {
             mask::value(self.owner(), text)
         };
         self.is_secret = is_option && !text.contains('=') && is_secret_name(text);
         self.name.clear();
-        if shown == text && text.contains(char::is_whitespace) {
-            return prose(text);
+        if shown == mask::credentials(text) && text.contains(char::is_whitespace) {
+            return prose(&shown);
         }
         shown
     }
+}
+
+/// Does an object, with which this begins, say of itself that it is a password?
+fn asks_for_password(text: &str) -> bool {
+    let text = text
+        .get(..text.floor_char_boundary(OBJECT))
+        .unwrap_or_default();
+    let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
+    let end = text.find(|c: char| {
+        match c {
+            '"' if !is_escaped => is_quoted = !is_quoted,
+            '{' if !is_quoted => depth += 1,
+            '}' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        depth == 0
+    });
+    let object = &text[..end.unwrap_or(text.len())];
+    object.split("\"password\"").skip(1).any(|after| {
+        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("true"))
+    })
 }
 
 /// A text of several words, without its secrets.
@@ -221,7 +283,7 @@ impl Scan<'_> {
                 return self.table(rest);
             }
             '[' | '{' if self.style != Style::Prose => {
-                self.names.begin(c);
+                self.names.begin(c, rest);
             }
             ']' | '}' if self.style != Style::Prose => {
                 self.names.open.pop();
@@ -251,7 +313,7 @@ impl Scan<'_> {
             comments: None,
             out: self.out,
         }
-        .all(text);
+        .all(&mask::credentials(text));
     }
 
     fn quoted(&mut self, quoted: &Quoted<'_>, text: &str) -> usize {
@@ -333,7 +395,7 @@ impl Scan<'_> {
             .unwrap_or_default()
             .clone_into(&mut self.names.table);
         // The first is what all are, and behind a table of servers comes the name of one.
-        let is_servers = parts.next().is_some_and(|first| SERVERS.contains(&first));
+        let is_servers = parts.next().is_some_and(holds_servers);
         self.names.is_table_secret = parts.skip(usize::from(is_servers)).any(is_secret_name);
         // The brackets that close it close nothing else.
         let closing = line[names.len()..]

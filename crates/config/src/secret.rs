@@ -30,6 +30,35 @@ const WORDS: &[&str] = &["pass", "pat", "otp", "pin"];
 const HARMLESS: &[&str] = &[
     "author", "authors", "keyboard", "keyword", "keywords", "monkey",
 ];
+/// Last words of names that say what is told of a secret, where that is not the secret itself: `AUTH_MODE`, `KEY_FILE`.
+const TOLD: &[&str] = &[
+    "alg",
+    "algorithm",
+    "audience",
+    "budget",
+    "count",
+    "dir",
+    "disabled",
+    "enabled",
+    "expiry",
+    "file",
+    "host",
+    "issuer",
+    "length",
+    "limit",
+    "method",
+    "mode",
+    "name",
+    "path",
+    "port",
+    "size",
+    "timeout",
+    "ttl",
+    "type",
+    "version",
+];
+/// Words beside which several of something are counted: `MAX_TOKENS`, `tokensPerMinute`.
+const AMOUNTS: &[&str] = &["max", "maximum", "min", "minimum", "num", "per", "total"];
 
 /// Is the value of something with this name a secret?
 pub fn is_secret_name(name: &str) -> bool {
@@ -38,6 +67,11 @@ pub fn is_secret_name(name: &str) -> bool {
         return false;
     }
     let words = words(name);
+    let is_told = words.last().is_some_and(|last| TOLD.contains(&&**last));
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&&**word));
+    if is_told || has(AMOUNTS) && has(&["keys", "sessions", "tokens"]) {
+        return false;
+    }
     let kept: Vec<&str> = words
         .iter()
         .map(String::as_str)
@@ -88,6 +122,14 @@ mod tests {
             "AUTHOR_TOKEN",
             "connectionString",
             "a.pwd",
+            // Of somebody who is called so.
+            "MAX_TOKEN",
+            "ACCESS_TOKENS",
+            "tokens",
+            "MODE_KEY",
+            "AUTH",
+            "FILE_TOKEN",
+            "SESSION",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
@@ -101,6 +143,19 @@ mod tests {
             "option",
             "LEVEL",
             "bearer_token_env_var",
+            "MAX_TOKENS",
+            "maxOutputTokens",
+            "--max-tokens",
+            "TOKENS_PER_MINUTE",
+            "MIN_SESSIONS",
+            "TOKEN_LIMIT",
+            "AUTH_MODE",
+            "authType",
+            "AUTH_ENABLED",
+            "SESSION_TIMEOUT",
+            "PRIVATE_KEY_PATH",
+            "--key-file",
+            "JWT_ALGORITHM",
             "",
             "é",
         ] {
