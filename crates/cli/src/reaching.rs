@@ -193,7 +193,8 @@ impl Reaching {
             }
             Way::Url(remote) => match read(OsStr::new(&remote.url.text))? {
                 Word::Url(url) => {
-                    let remote = self.remote(url, pairs(remote.headers), remote.is_sse);
+                    let remote =
+                        self.remote(url, pairs(remote.headers), remote.is_sse == Some(true));
                     Ok(Reached::Remote(remote))
                 }
                 _ => Err(Failure::usage(format!(

@@ -66,8 +66,8 @@ pub struct Remote<T = Field> {
     pub url: T,
     /// What is sent with each request.
     pub headers: Vec<(String, T)>,
-    /// Is it said to speak the older HTTP with SSE?
-    pub is_sse: bool,
+    /// Is it said to speak the older HTTP with SSE? Nothing: it is to be found out.
+    pub is_sse: Option<bool>,
 }
 
 impl<T> Entry<T> {
@@ -257,8 +257,13 @@ impl Reader<'_> {
             url: self.text(name, word, url)?,
             headers: self.headers(name, node)?,
             is_sse: match some(node, "type").and_then(Node::text) {
-                Some(kind) => kind == "sse",
-                None => self.url_is_sse && word == "url",
+                // Some address, as one host says of each.
+                None | Some("remote") => match word {
+                    "httpUrl" => Some(false),
+                    "url" if self.url_is_sse => Some(true),
+                    _ => None,
+                },
+                Some(kind) => Some(kind == "sse"),
             },
         })
     }

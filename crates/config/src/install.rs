@@ -58,11 +58,15 @@ pub fn written(shape: &Shape, entry: &Entry<String>) -> Result<Json, String> {
             if is_socket {
                 return Err("it does not speak WebSocket".to_owned());
             }
-            let (name, kind) = match remote.is_sse {
-                false => (url.url, url.kind),
-                true => url
-                    .sse
-                    .ok_or("it does not speak the older HTTP with SSE, which its type says")?,
+            let (name, kind) = match (remote.is_sse, url.sse) {
+                (Some(true), None) => {
+                    let why = "it does not speak the older HTTP with SSE, which its type says";
+                    return Err(why.to_owned());
+                }
+                (Some(true), Some(sse)) => sse,
+                // Hosts do not find out what their type says, and so the address has to tell.
+                (None, Some(sse)) if ends_in_sse(&remote.url) => sse,
+                _ => (url.url, url.kind),
             };
             if let Some(kind) = kind {
                 out.insert("type".to_owned(), json!(kind));
@@ -74,6 +78,12 @@ pub fn written(shape: &Shape, entry: &Entry<String>) -> Result<Json, String> {
         }
     }
     Ok(Json::Object(out))
+}
+
+/// Is this an address as servers of the older HTTP with SSE have it by convention?
+fn ends_in_sse(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.trim_end_matches('/').ends_with("/sse")
 }
 
 /// A host's file, and an entry in it.

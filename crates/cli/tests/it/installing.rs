@@ -6,9 +6,11 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::asking::run;
 use crate::support::{BINARY, Place, golden, said, terminal};
+use crate::web::listen;
 
 const HOSTS: &[&str] = &[
     "claude-code",
@@ -369,4 +371,42 @@ fn br_217_what_was_done_is_a_document() {
         (code, done, failed["error"]["code"].as_str()),
         (2, Value::Null, Some("usage"))
     );
+}
+
+/// A server of the older HTTP with SSE goes from host to host, also through such as write no type of an address, and is reached by the
+/// entry of each.
+// req: S-INSTALL-SSE
+#[test]
+fn a_server_of_the_older_http_stays_one_from_host_to_host() {
+    let place = Place::new();
+    let (_serving, host, _) = listen(&place, &["demo", "--listen", "127.0.0.1:0"]);
+    let entry =
+        json!({"mcpServers": {"shop": {"type": "sse", "url": format!("http://{host}/sse")}}});
+    place.write("theirs.json", &entry.to_string());
+    let mut from = "theirs.json:shop".to_owned();
+    let hosts = [
+        "cursor",
+        "claude-code",
+        "windsurf",
+        "vscode",
+        "opencode",
+        "gemini",
+    ];
+    for to in hosts {
+        let mut install = place.command(["install", "--yes", "--name", "shop", to, &from]);
+        let installed = said(&install.output().unwrap());
+        from = format!("{to}:shop");
+        let (code, out, err) = run(&place, &["call", &from, "add", "a=2", "b=3"]);
+        assert!(
+            code == 0 && out.contains("5.0"),
+            "{to}: {out}{err}\n{installed}"
+        );
+    }
+    for (file, kind) in [(".mcp.json", "sse"), (".vscode/mcp.json", "sse")] {
+        let text = fs::read_to_string(place.path(file)).unwrap();
+        assert!(
+            text.contains(&format!("\"type\": \"{kind}\"")),
+            "{file}: {text}"
+        );
+    }
 }

@@ -200,7 +200,7 @@ impl What<'_> {
                     Way::Url(Remote {
                         url,
                         headers,
-                        is_sse: false,
+                        is_sse: None,
                     }),
                 )));
             }
