@@ -188,9 +188,11 @@ impl Asked {
         }
         let begun = Instant::now();
         // On the heap: each of what is laid around it below would hold all of it twice.
-        let asked: Pin<Box<dyn Future<Output = _>>> = match self.is_task {
-            true => Box::pin(client.call_as_task_raw(params.as_str(), Some(wait))),
-            false => Box::pin(client.request_raw("tools/call", params.as_str(), Some(wait))),
+        let params = params.as_str();
+        let asked: Pin<Box<dyn Future<Output = _>>> = match (self.is_task, self.unchecked) {
+            (true, true) => Box::pin(client.call_as_task_anyway_raw(params, Some(wait))),
+            (true, false) => Box::pin(client.call_as_task_raw(params, Some(wait))),
+            (false, _) => Box::pin(client.request_raw("tools/call", params, Some(wait))),
         };
         let asked = async {
             if self.logs.is_some() || meter.is_some() {

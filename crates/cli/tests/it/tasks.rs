@@ -78,6 +78,17 @@ fn a_call_is_a_task_where_that_is_wanted() {
         (TASKS, MAY_NOT, 0, &["--task"], 5, ""),
         (TASKS, "{}", 0, &["--task"], 5, ""),
         (TASKS, "{}", 0, &[], 0, "at once\n"),
+        // What its list says is not held to, and what cannot be sent at all is not sent.
+        (
+            TASKS,
+            MAY_NOT,
+            0,
+            &["--task", "--unchecked"],
+            0,
+            "as a task\n",
+        ),
+        (TASKS, "{}", 0, &["--task", "--unchecked"], 0, "as a task\n"),
+        (NONE, MAY, 0, &["--task", "--unchecked"], 5, ""),
     ] {
         let port = with_tasks(offered, support, lost, "working");
         let url = format!("http://127.0.0.1:{port}/mcp");

@@ -97,9 +97,9 @@ impl Client {
         let result = self.in_rounds(CallTool::NAME, &params, None).await?;
         let form = self.task_form();
         let id = if is_core {
-            Some(state::created(form, &result)?)
+            Some(self.read_or_cancelled(&result, state::created(form, &result))?)
         } else {
-            state::became(form, CallTool::NAME, &result)?
+            self.read_or_cancelled(&result, state::became(form, CallTool::NAME, &result))?
         };
         match id {
             Some(id) => Ok(Called::Task(self.task(id))),
@@ -118,12 +118,27 @@ impl Client {
         wait: Option<Wait>,
     ) -> Result<Raw, ClientError> {
         self.offers("tasks", self.offers_tasks())?;
+        if self.task_form() == TaskForm::Core
+            && let Some(name) = called(params)
+        {
+            self.offers_task_of(&name).await?;
+        }
+        self.call_as_task_anyway_raw(params, wait).await
+    }
+
+    /// The same, whatever the list of tools says of this one and tasks: the server decides.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::NotOffered`] if the server has no tasks.
+    pub async fn call_as_task_anyway_raw(
+        &self,
+        params: &str,
+        wait: Option<Wait>,
+    ) -> Result<Raw, ClientError> {
+        self.offers("tasks", self.offers_tasks())?;
         if self.task_form() != TaskForm::Core {
             // There the server decides which calls are tasks.
             return self.request_raw(CallTool::NAME, params, wait).await;
-        }
-        if let Some(name) = called(params) {
-            self.offers_task_of(&name).await?;
         }
         let task = self.ask_for_task(params).await?;
         self.as_call(task, wait).await
@@ -188,7 +203,8 @@ impl Client {
             }
             other => other?,
         };
-        Ok(match state::became(self.task_form(), method, &result)? {
+        let became = state::became(self.task_form(), method, &result);
+        Ok(match self.read_or_cancelled(&result, became)? {
             Some(id) => Called::Task(self.task(id)),
             None => Called::Done(result),
         })
@@ -200,7 +216,22 @@ impl Client {
         splice::stamp(params, "\"task\":{}", &mut asked);
         let asked = String::from_utf8_lossy(&asked);
         let created = self.in_rounds(CallTool::NAME, &asked, None).await?;
-        Ok(self.task(state::created(self.task_form(), &created)?))
+        let id = state::created(self.task_form(), &created);
+        Ok(self.task(self.read_or_cancelled(&created, id)?))
+    }
+
+    /// What was read of a task that was created. Where it could not be, nobody will ask for that task, and the server is told.
+    fn read_or_cancelled<T>(
+        &self,
+        created: &Raw,
+        read: Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        if read.is_err()
+            && let Some(id) = state::id(self.task_form(), created)
+        {
+            drop(GivenUp(Some(&self.task(id))));
+        }
+        read
     }
 
     /// Has the list of tools said that the tool of this call runs as a task only?

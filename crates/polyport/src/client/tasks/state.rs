@@ -56,6 +56,16 @@ pub(super) fn created(form: TaskForm, result: &Raw) -> Result<String, ClientErro
     Ok(read(form, task)?.task_id)
 }
 
+/// The id of a task that was created, whatever else is wrong with what is said of it.
+pub(super) fn id(form: TaskForm, created: &Raw) -> Option<String> {
+    let said: Object = created.decode().ok()?;
+    let task = match form {
+        TaskForm::Core => said.get("task")?.decode().ok()?,
+        TaskForm::Absent | TaskForm::Extension => said,
+    };
+    task.get("taskId")?.decode().ok()
+}
+
 /// The state of a task, in the words of the extension.
 ///
 /// # Errors

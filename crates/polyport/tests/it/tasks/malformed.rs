@@ -6,8 +6,12 @@ use polyport::client::{Client, Connect, Target};
 use polyport::{ClientError, Era, Revisions};
 use polyport_testkit::Web;
 use polyport_testkit::web::{Asked, Reply};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
+
+/// Only what hangs takes so long.
+const HANGS: Duration = Duration::from_secs(30);
 
 /// What a member is to be said as; none: it is left out.
 type Change = (&'static str, Option<Value>);
@@ -30,11 +34,24 @@ fn task(era: Era, status: &str, (name, value): &Change) -> Value {
 
 /// A server whose calls become tasks, said as it is told.
 async fn serves(era: Era, said: &Arc<Mutex<(Change, Change)>>) -> (Web, Client) {
+    let (ended, _) = unbounded_channel();
+    serves_until(era, said, ended).await
+}
+
+/// The same, which tells of the tasks that are given up.
+async fn serves_until(
+    era: Era,
+    said: &Arc<Mutex<(Change, Change)>>,
+    ended: UnboundedSender<Value>,
+) -> (Web, Client) {
     let said = said.clone();
     let web = Web::serve(move |asked: &Asked| {
         let message = asked.message();
         let method = message["method"].as_str().unwrap_or_default();
         let (created, got) = said.lock().unwrap().clone();
+        if method == "tasks/cancel" {
+            let _ = ended.send(message["params"]["taskId"].clone());
+        }
         let mut result = match method {
             "tools/call" if era == Era::Modern => {
                 let mut task = task(era, "working", &created);
@@ -170,5 +187,39 @@ async fn the_state_of_another_task_is_not_taken() {
                 }
             }
         }
+    }
+}
+
+/// A task of which nobody can read how it stands runs for nobody.
+// req: T-MALFORMED-ENDED
+#[tokio::test]
+async fn a_task_that_cannot_be_read_is_given_up() {
+    for era in [Era::Modern, Era::Legacy] {
+        let sound = ("more", None);
+        let said = Arc::new(Mutex::new((sound.clone(), sound.clone())));
+        let (ended, mut endings) = unbounded_channel();
+        let (_web, client) = serves_until(era, &said, ended).await;
+        for ((name, value), want) in changes(era) {
+            let shown = format!("{era:?} {name} {value:?}");
+            *said.lock().unwrap() = ((name, value), sound.clone());
+            let called = match era {
+                Era::Modern => client
+                    .call_tool("any", &Raw::from_static("{}"))
+                    .await
+                    .map(drop),
+                Era::Legacy => {
+                    let called = client.call_as_task_raw(r#"{"name":"any"}"#, None);
+                    called.await.map(drop)
+                }
+            };
+            assert_eq!(called.is_err(), want.is_some(), "{shown}: {called:?}");
+            // Without its id nothing can be said of it.
+            if want.is_some() && name != "taskId" {
+                let ended = tokio::time::timeout(HANGS, endings.recv()).await;
+                assert_eq!(ended.unwrap(), Some(json!("t-1")), "{shown}");
+            }
+        }
+        client.close().await;
+        assert!(endings.try_recv().is_err(), "{era:?}: another was given up");
     }
 }
