@@ -10,6 +10,13 @@ pub(crate) struct Exit {
     pub(crate) meaning: &'static str,
 }
 
+/// No answer in time.
+pub(crate) const TIMED_OUT: u8 = 7;
+/// By Ctrl-C, or what stands for it.
+pub(crate) const INTERRUPTED: u8 = 130;
+/// By SIGTERM, or what stands for it.
+pub(crate) const TERMINATED: u8 = 143;
+
 /// All of them.
 pub(crate) const ALL: &[Exit] = &[
     exit(0, "ok", "it was done"),
@@ -43,19 +50,19 @@ pub(crate) const ALL: &[Exit] = &[
         "protocol",
         "the server broke the protocol, or its own output schema",
     ),
-    exit(7, "timed-out", "no answer in time"),
+    exit(TIMED_OUT, "timed-out", "no answer in time"),
     exit(
         8,
         "needs-person",
         "the server asks a person, and nobody is there to answer",
     ),
     exit(
-        130,
+        INTERRUPTED,
         "interrupted",
         "Ctrl-C, or --cancel-after; the server was told",
     ),
     exit(
-        143,
+        TERMINATED,
         "terminated",
         "SIGTERM, or the end of the terminal; the server was told",
     ),

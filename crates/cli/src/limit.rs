@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use polyport::{Client, ClientError, Late};
+use polyport_rt::child;
 
 /// How often it is known that a person is still waited for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -145,8 +146,11 @@ impl Limit {
         while let Some(left) = self.left(more) {
             if left.is_zero() {
                 let elapsed = self.begun.elapsed();
-                let late = client.map(|client| client.late(elapsed));
-                let mut late = late.unwrap_or_else(|| Late::from(elapsed));
+                let mut late = match (client, child::running()) {
+                    (Some(client), _) => client.late(elapsed),
+                    (None, Some(program)) => Late::from(elapsed).of(program),
+                    (None, None) => Late::from(elapsed),
+                };
                 late.after = self.time.unwrap_or(elapsed);
                 return ClientError::TimedOut(late);
             }

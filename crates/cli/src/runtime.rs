@@ -9,12 +9,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::Failure;
 use crate::{exit, ui};
 
-/// Exit codes of whoever was ended by a signal.
-const INTERRUPTED: u8 = 130;
-const TERMINATED: u8 = 143;
-/// That of whoever was given no answer in time.
-const TIMED_OUT: u8 = 7;
-
 /// How long a server that did not answer in time has to end.
 const LATE_GRACE: Duration = Duration::from_secs(1);
 
@@ -36,15 +30,18 @@ pub(crate) fn run(
         let ended = verb.await;
         // What an interruption or a time-out dropped is being ended.
         match &ended {
-            Err(failure) if failure.exit() == TIMED_OUT => {
-                child::none_left_within(LATE_GRACE).await;
-            }
+            Err(failure) if failure.exit() == exit::TIMED_OUT => none_left_soon().await,
             _ => child::none_left().await,
         }
         ended
     });
     runtime.shutdown_timeout(GRACE);
     ended
+}
+
+/// Ends what has not answered in time: it may not hear the end of its input either.
+pub(crate) async fn none_left_soon() {
+    child::none_left_within(LATE_GRACE).await;
 }
 
 /// Waits for something for so long, if that is said: then it is dropped, which tells a server that nobody waits for its answer.
@@ -61,7 +58,7 @@ pub(crate) async fn unless_after<T>(
     tokio::time::timeout(time, what).await.map_err(|_| {
         ui::clear_status();
         Failure::unexpected(format!("cancelled after {time:?}, as --cancel-after says"))
-            .code(INTERRUPTED)
+            .code(exit::INTERRUPTED)
     })
 }
 
@@ -76,9 +73,9 @@ pub(crate) async fn unless_interrupted<T>(what: impl Future<Output = T>) -> Resu
     let mut hung_up = signal(SignalKind::hangup()).map_err(no_signals)?;
     let code = tokio::select! {
         done = what => return Ok(done),
-        interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| INTERRUPTED).map_err(no_signals)?,
-        _ = terminated.recv() => TERMINATED,
-        _ = hung_up.recv() => TERMINATED,
+        interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| exit::INTERRUPTED).map_err(no_signals)?,
+        _ = terminated.recv() => exit::TERMINATED,
+        _ = hung_up.recv() => exit::TERMINATED,
     };
     ui::clear_status();
     tokio::spawn(async move {

@@ -18,7 +18,7 @@ use crate::limit::Limit;
 use crate::reach::{Aimed, Manner, Reached, Speak};
 use crate::reaching::Reaching;
 use crate::typed::Typed;
-use crate::{sampling, secrets, values};
+use crate::{exit, sampling, secrets, values};
 
 /// A server, and how it is spoken to.
 #[derive(Debug, Args)]
@@ -373,9 +373,24 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             .code(6)
             .hint("--frames shows what it said; by the protocol, that is invalid"),
         ClientError::TimedOut(late) if late.odd.is_some() => said
-            .code(7)
+            .code(exit::TIMED_OUT)
             .hint("an answer has the id of its request; --frames shows both"),
-        ClientError::TimedOut(_) => said.code(7).hint("--timeout SECONDS waits longer"),
+        ClientError::TimedOut(late) => {
+            let said = said.code(exit::TIMED_OUT);
+            let longer = "--timeout SECONDS waits longer";
+            match late.program.as_deref().map(|program| &program.said[..]) {
+                None => said.hint(longer),
+                Some([]) => said.hint(format!(
+                    "it has said nothing on standard error; does it serve MCP over stdio? {longer}"
+                )),
+                Some(lines) => {
+                    let lines = lines.join("\n    ");
+                    said.hint(format!(
+                        "{longer}; it said last on standard error:\n    {lines}"
+                    ))
+                }
+            }
+        }
         _ => said.code(6),
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,7 +18,7 @@ use tokio::process::{self, ChildStderr, ChildStdin};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinHandle};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 pub use output::Output;
 
@@ -170,7 +170,7 @@ impl Command {
         let said = Said::default();
         let draining = tokio::spawn(drain(errors, said.clone(), self.hears.clone()));
         let id = child.id();
-        let group = Group::of(group);
+        let group = Group::of(group, said.clone());
         let (ends, ended) = watch::channel(None);
         tokio::spawn(reap(child, group.clone(), ends));
         let output = Output::new(output, ended.clone());
@@ -267,12 +267,36 @@ async fn reap(mut child: process::Child, group: Group, ends: watch::Sender<Optio
 
 type End = Result<ExitStatus, io::ErrorKind>;
 
-/// A process group; none once its leader has been reaped: its number may belong to another by then.
+/// A process group.
 #[derive(Clone)]
-struct Group(Arc<Mutex<Option<Pid>>>);
+struct Group(Arc<About>);
+
+struct About {
+    /// None once it has been reaped: its number may belong to another by then.
+    leader: Mutex<Option<Pid>>,
+    begun: Instant,
+    said: Said,
+}
 
 /// The groups of all children of this process.
-static GROUPS: Mutex<Vec<Weak<Mutex<Option<Pid>>>>> = Mutex::new(Vec::new());
+static GROUPS: Mutex<Vec<Weak<About>>> = Mutex::new(Vec::new());
+
+/// A program that runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Running {
+    /// For how long.
+    pub time: Duration,
+    /// The last lines that it has said on standard error, at most 20.
+    pub said: Vec<String>,
+}
+
+/// The child of this process that has run longest.
+pub fn running() -> Option<Running> {
+    groups()
+        .find(|group| !group.is_over())
+        .map(|group| group.running())
+}
 
 /// Ends all children of this process, and all that they have started in their groups, at once: for a process that ends itself without
 /// dropping what it holds.
@@ -322,29 +346,41 @@ fn groups() -> impl Iterator<Item = Group> {
 static ENDED: Notify = Notify::const_new();
 
 impl Group {
-    fn of(leader: Option<Pid>) -> Self {
-        let group = Arc::new(Mutex::new(leader));
+    fn of(leader: Option<Pid>, said: Said) -> Self {
+        let group = Arc::new(About {
+            leader: Mutex::new(leader),
+            begun: Instant::now(),
+            said,
+        });
         let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
         groups.retain(|group| group.strong_count() > 0);
         groups.push(Arc::downgrade(&group));
         Self(group)
     }
 
+    fn leader(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.0.leader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn running(&self) -> Running {
+        Running {
+            time: self.0.begun.elapsed(),
+            said: self.0.said.lines(),
+        }
+    }
+
     fn is_over(&self) -> bool {
-        let group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        group.is_none()
+        self.leader().is_none()
     }
 
     fn signal(&self, signal: Signal) {
-        let group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(group) = *group {
+        if let Some(group) = *self.leader() {
             let _ = kill_process_group(group, signal);
         }
     }
 
     fn end(&self) {
-        let mut group = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(group) = group.take() {
+        if let Some(group) = self.leader().take() {
             let _ = kill_process_group(group, Signal::KILL);
             ENDED.notify_waiters();
         }
@@ -365,6 +401,11 @@ impl Child {
     /// The last lines that it has said on standard error, at most 20.
     pub fn said(&self) -> Vec<String> {
         self.said.lines()
+    }
+
+    /// How it runs.
+    pub fn running(&self) -> Running {
+        self.group.running()
     }
 
     /// Its process id, while it runs.

@@ -60,7 +60,7 @@ pub use caller::{
     Speaker, Stage, Standing, Status, Tap, Wait, Why, tapped,
 };
 #[cfg(unix)]
-pub use child::{Child, Command, kill_all};
+pub use child::{Child, Command, Running, kill_all};
 pub use clock::Clock;
 pub use context::{Call, CancelReason, Context, Outlet};
 pub use driver::Ended;

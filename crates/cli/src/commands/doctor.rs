@@ -9,12 +9,12 @@ use crate::failure::Failure;
 use crate::printing::{self, Document};
 use crate::runtime::{self, unless_interrupted};
 use crate::server::{self, Words};
-use crate::ui;
+use crate::{exit, ui};
 
 /// Find out what is wrong with a server
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("timeout", |timeout| timeout.help("Give each step up after so long")),
+    mut_arg("timeout", |timeout| timeout.help("Give all of it up after so long")),
     override_usage = "polyport doctor [OPTIONS] SERVER\n       polyport doctor [OPTIONS] -- COMMAND...\n       polyport doctor [OPTIONS] --through [SERVER...]",
     after_help = "\
 Checks stand in their order, each with what to do where it fails; what needs one that failed is skipped.
@@ -58,7 +58,14 @@ impl Doctor {
             if is_document {
                 self.document.print(&report.document()).await?;
             }
-            match report.failure() {
+            let failure = report.failure();
+            if failure
+                .as_ref()
+                .is_some_and(|f| f.exit() == exit::TIMED_OUT)
+            {
+                runtime::none_left_soon().await;
+            }
+            match failure {
                 None => Ok(ExitCode::SUCCESS),
                 Some(failure) if ui::is_document() => Err(failure),
                 Some(failure) => Ok(ExitCode::from(failure.exit())),

@@ -281,9 +281,7 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
         if told.lists || !told.resources.is_empty() || told.logs.is_some() {
             ui::note(&format!("note: watching {shown}; Ctrl-C ends it\n"));
         } else {
-            ui::note(&format!(
-                "note: {shown} does not say that it tells of anything\n"
-            ));
+            return Err(self.untold("anything"));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::report::{Check, Report, Step};
 use super::wire::Wire;
-use super::{conversation, failed, open};
+use super::{conversation, failed, open, report};
 use crate::failure::Failure;
 use crate::reach::{Manner, Reached};
 use crate::remote::Remote;
@@ -102,7 +102,12 @@ pub(super) async fn examine(
         report.add(check.remedy("https://, or a server on this machine"))?;
     }
     let (wire, begun) = (Arc::<Wire>::default(), Instant::now());
-    let opened = open(Reached::Remote(remote.clone()), manner, &wire).await?;
+    let opened = open(
+        Reached::Remote(remote.clone()),
+        &report.in_time(manner),
+        &wire,
+    )
+    .await?;
     let client = match opened {
         Ok(client) => client,
         Err(error) => {
@@ -122,7 +127,7 @@ pub(super) async fn examine(
     }
     report.add(Check::ok("http", "HTTP is answered", ""))?;
     transport(report, &remote, &wire)?;
-    let took = format!("in {}", conversation::time(begun.elapsed()));
+    let took = format!("in {}", report::time(begun.elapsed()));
     report.add(Check::ok("answer", "it answers", took))?;
     let is_socket = is_socket(&remote.url);
     conversation::examine(report, &client, manner, !is_socket).await?;
@@ -179,7 +184,7 @@ async fn is_open(
         let connected = timeout(at_most(CONNECTING, manner), TcpStream::connect(address)).await;
         wrong = match connected {
             Ok(Ok(_)) => {
-                let detail = format!("{address} in {}", conversation::time(begun.elapsed()));
+                let detail = format!("{address} in {}", report::time(begun.elapsed()));
                 report.add(Check::ok("port", what, detail))?;
                 return Ok(true);
             }

@@ -6,11 +6,11 @@ use polyport::client::List;
 use polyport::{Client, ClientError, Code, Era, Raw, Revision};
 use serde_json::Value;
 
-use super::report::{Check, Report};
+use super::report::{Check, Report, time};
 use super::{failed, lint};
 use crate::failure::Failure;
 use crate::reach::Manner;
-use crate::ui;
+use crate::{exit, ui};
 
 /// How long all lists may take together, however many pages they have; longer where one request may.
 const LISTS: Duration = Duration::from_secs(120);
@@ -36,7 +36,7 @@ pub(super) async fn examine(
     let listed = tokio::time::timeout(most, lists(report, client)).await;
     let Ok(tools) = listed else {
         let detail = format!("not done after {} s", most.as_secs());
-        let check = Check::fail(7, "lists", "lists answer", detail);
+        let check = Check::fail(exit::TIMED_OUT, "lists", "lists answer", detail);
         return report.add(check.remedy("end the pages: the last one has no nextCursor"));
     };
     let Some(tools) = tools? else {
@@ -195,14 +195,5 @@ fn ended(id: &'static str, what: String, error: &ClientError) -> Check {
             said.join("\n    ")
         )),
         _ => check,
-    }
-}
-
-/// `12 ms`, `1.9 s`.
-pub(super) fn time(time: Duration) -> String {
-    match time.as_millis() {
-        0 => "less than 1 ms".to_owned(),
-        millis @ 1..=999 => format!("{millis} ms"),
-        _ => format!("{:.1} s", time.as_secs_f64()),
     }
 }

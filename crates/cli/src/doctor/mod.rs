@@ -17,6 +17,7 @@ use polyport_config::Host;
 
 use crate::answers::Answers;
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::reach::{Aimed, Manner, Reached};
 use crate::server;
 
@@ -34,7 +35,7 @@ const TALK: [Step; 5] = [
     ("lint", "lint"),
 ];
 
-/// Looks at a server, and at the entry of a host if one names it.
+/// Looks at a server, and at the entry of a host if one names it; not for longer than is said in all.
 ///
 /// # Errors
 /// Nothing that a server does: an option that is wrong, or nobody reads what is said.
@@ -45,6 +46,43 @@ pub(crate) async fn examine(
     host: Option<(&'static Host, String)>,
 ) -> Result<(), Failure> {
     let named = host.as_ref().map(|(host, name)| (*host, name.as_str()));
+    let limit = Limit::begin(manner.timeout);
+    let wire = Arc::<Wire>::default();
+    let looking = look(report, aimed, manner, &wire, named);
+    match limit.holds(None, looking).await {
+        Ok(looked) => looked?,
+        Err(late) => give_up(report, &late, &wire)?,
+    }
+    report.skip_the_rest()?;
+    match named {
+        Some((host, name)) => hosts::help(report, host, name),
+        None => Ok(()),
+    }
+}
+
+/// No time is left for the step that comes next.
+fn give_up(report: &mut Report, late: &ClientError, wire: &Wire) -> Result<(), Failure> {
+    match (report.next(), late) {
+        (Some(("start", _)), ClientError::TimedOut(of)) if of.program.is_some() => {
+            let check = program::given_up(report, late, wire)?;
+            report.give_up(check)
+        }
+        (Some((id, name)), _) => {
+            let check = Check::of(id, format!("time for {name}"), &failed(late));
+            report.give_up(check)
+        }
+        // Only the end of the connection was waited for.
+        (None, _) => Ok(()),
+    }
+}
+
+async fn look(
+    report: &mut Report,
+    aimed: Aimed,
+    manner: &Manner,
+    wire: &Arc<Wire>,
+    named: Option<(&'static Host, &str)>,
+) -> Result<(), Failure> {
     if let Some((host, name)) = named {
         hosts::entry(report, host, name)?;
     }
@@ -56,7 +94,7 @@ pub(crate) async fn examine(
         Ok(Reached::Command(command)) => {
             report.plan(&program::STEPS);
             report.plan(&TALK);
-            program::examine(report, command, manner, named.is_some()).await?;
+            program::examine(report, command, manner, wire, named.is_some()).await?;
         }
         Ok(Reached::Remote(remote)) => {
             report.plan(&address::STEPS);
@@ -65,8 +103,7 @@ pub(crate) async fn examine(
         }
         Ok(inside @ Reached::Inside(_)) => {
             report.plan(&TALK);
-            let wire = Arc::<Wire>::default();
-            match open(inside, manner, &wire).await? {
+            match open(inside, manner, wire).await? {
                 Err(error) => {
                     report.add(Check::of("answer", "it answers", &failed(&error)))?;
                 }
@@ -78,11 +115,7 @@ pub(crate) async fn examine(
             }
         }
     }
-    report.skip_the_rest()?;
-    match named {
-        Some((host, name)) => hosts::help(report, host, name),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Opens the conversation; all of it is heard by `wire`.

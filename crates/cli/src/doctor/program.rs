@@ -11,7 +11,7 @@ use polyport_config::mask;
 
 use super::report::{Check, Report, Step, some};
 use super::wire::{Junk, Wire};
-use super::{conversation, failed, open};
+use super::{conversation, failed, open, report};
 use crate::failure::Failure;
 use crate::reach::{Manner, Reached};
 use crate::ui;
@@ -40,6 +40,7 @@ pub(super) async fn examine(
     report: &mut Report,
     command: Command,
     manner: &Manner,
+    wire: &Arc<Wire>,
     is_hosts: bool,
 ) -> Result<(), Failure> {
     if !(program(report, &command)? && folder(report, &command, is_hosts)?) {
@@ -47,9 +48,9 @@ pub(super) async fn examine(
     }
     let empty = environment(report, &command)?;
     let missing = files(report, &command)?;
-    let wire = Arc::<Wire>::default();
+    let in_time = report.in_time(manner);
     let opened = tokio::select! {
-        opened = open(Reached::Command(command.clone()), manner, &wire) => opened?,
+        opened = open(Reached::Command(command.clone()), &in_time, wire) => opened?,
         // Whatever comes now, hosts are gone.
         () = wire.only_junk(GRACE) => Err(ClientError::TimedOut(GRACE.into())),
     };
@@ -60,7 +61,7 @@ pub(super) async fn examine(
         ));
     }
     let after = wire.first_word();
-    let after = after.map(|time| format!("first word after {}", conversation::time(time)));
+    let after = after.map(|time| format!("first word after {}", report::time(time)));
     report.add(Check::ok(
         "start",
         "process started",
@@ -84,16 +85,12 @@ pub(super) async fn examine(
         Ok(client) => client,
         Err(error) => {
             report.add(clean())?;
-            let said = match error {
-                ClientError::TimedOut(_) => murmured(&command).await,
-                _ => Vec::new(),
-            };
-            return report.add(silent(&error, &said));
+            return report.add(silent(&error));
         }
     };
     report.add(clean())?;
     report.add(Check::ok("answer", "it answers", ""))?;
-    survived(report, &wire)?;
+    survived(report, wire)?;
     conversation::examine(report, &client, manner, false).await?;
     client.close().await;
     match wire.junk() {
@@ -324,28 +321,32 @@ fn lacking(empty: &[String], missing: &[String]) -> String {
     }
 }
 
-/// What it says on standard error when nobody asks it anything. It is started once more for that.
-async fn murmured(command: &Command) -> Vec<String> {
-    let Ok((mut child, _output, _input)) = command.start() else {
-        return Vec::new();
-    };
-    // It may well go on.
-    let _ = tokio::time::timeout(GRACE, child.wait()).await;
-    let said = child.said();
-    child.end_within(GRACE / 4).await;
-    said
+/// It runs, and there is no time left for its first answer.
+pub(super) fn given_up(
+    report: &mut Report,
+    late: &ClientError,
+    wire: &Wire,
+) -> Result<Check, Failure> {
+    report.add(Check::ok("start", "process started", ""))?;
+    if let Some(junk) = wire.junk() {
+        return Ok(dirty(&junk));
+    }
+    report.add(clean())?;
+    Ok(silent(late))
 }
 
 /// It runs, and has not answered as it should.
-fn silent(error: &ClientError, said: &[String]) -> Check {
+fn silent(error: &ClientError) -> Check {
     let check = Check::of("answer", "it answers", &failed(error));
-    if !matches!(error, ClientError::TimedOut(_)) {
+    let ClientError::TimedOut(late) = error else {
         return check.remedy("it breaks the protocol here: --frames shows each message");
-    }
+    };
     let mut why = vec!["It runs, and says nothing on stdout.".to_owned()];
+    let said = late.program.iter().flat_map(|program| &program.said);
+    let said: Vec<String> = said.map(|line| format!("    {line}")).collect();
     if !said.is_empty() {
         why.push("It says on stderr:".to_owned());
-        why.extend(said.iter().map(|line| format!("    {line}")));
+        why.extend(said);
     }
     check.why(why.join("\n")).remedy(
         "does it serve MCP over stdio? some need an argument for it; --timeout SECONDS waits longer",
@@ -361,10 +362,7 @@ fn survived(report: &mut Report, wire: &Wire) -> Result<(), Failure> {
             "server/discover has ended it; a fresh one was started".to_owned()
         }
         _ if method == "initialize" => return Ok(()),
-        Some(waited) => format!(
-            "{method} has no answer after {}",
-            conversation::time(waited)
-        ),
+        Some(waited) => format!("{method} has no answer after {}", report::time(waited)),
         None => return report.add(Check::ok("survives", what, "")),
     };
     let check = Check::warn("survives", what, detail)

@@ -1,9 +1,12 @@
 //! What the doctor says: checks in their order, as lines while they are made, or as one document. Makes harmless what servers say.
 
+use std::time::{Duration, Instant};
+
 use polyport::Raw;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::reach::Manner;
 use crate::{printing, render, secrets, ui};
 
 /// A check that is to be made: its id, and its name where it is skipped.
@@ -16,6 +19,8 @@ const LINE: usize = 92;
 /// Characters of one line, and lines, that a server may say in a report.
 const SAID: usize = 300;
 const LINES: usize = 24;
+/// A step that took less has no share of the time that is worth a word.
+const SHARE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
@@ -155,15 +160,23 @@ impl Check {
 pub(crate) struct Report {
     checks: Vec<Check>,
     planned: Vec<Step>,
+    /// How long each group of checks took, in their order.
+    shares: Vec<(&'static str, Duration)>,
+    begun: Instant,
+    since: Instant,
     /// Is each printed when it is made?
     is_said: bool,
 }
 
 impl Report {
     pub(crate) fn new(is_said: bool) -> Self {
+        let now = Instant::now();
         Self {
             checks: Vec::new(),
             planned: Vec::new(),
+            shares: Vec::new(),
+            begun: now,
+            since: now,
             is_said,
         }
     }
@@ -179,6 +192,7 @@ impl Report {
     /// Nobody reads it.
     pub(super) fn add(&mut self, check: Check) -> Result<(), Failure> {
         let check = check.harmless();
+        self.share(check.id);
         if self.is_said {
             printing::verdicts(&check.lines())?;
         }
@@ -186,17 +200,61 @@ impl Report {
         Ok(())
     }
 
+    /// This manner, in the time that the checks so far have left.
+    pub(super) fn in_time(&self, manner: &Manner) -> Manner {
+        let spent = self.begun.elapsed();
+        Manner {
+            timeout: manner.timeout.map(|time| time.saturating_sub(spent)),
+            ..manner.clone()
+        }
+    }
+
+    /// What has passed since the last check belongs to this one.
+    fn share(&mut self, id: &'static str) {
+        let group = id.split('.').next().unwrap_or_default();
+        let took = self.since.elapsed();
+        self.since += took;
+        match self.shares.last_mut() {
+            Some((last, time)) if *last == group => *time += took,
+            _ => self.shares.push((group, took)),
+        }
+    }
+
+    /// The checks that are planned and not made.
+    fn left(&self) -> Vec<Step> {
+        let is_made = |id: &str| {
+            let mut made = self.checks.iter().map(|check| check.id);
+            made.any(|made| made.split('.').next() == Some(id))
+        };
+        let planned = self.planned.iter().copied();
+        planned.filter(|(id, _)| !is_made(id)).collect()
+    }
+
+    /// The step that comes next.
+    pub(super) fn next(&self) -> Option<Step> {
+        self.left().first().copied()
+    }
+
+    /// What was to be done next is given up after all of the time; each step is named that had a share of it.
+    ///
+    /// # Errors
+    /// Nobody reads it.
+    pub(super) fn give_up(&mut self, check: Check) -> Result<(), Failure> {
+        self.share(check.id);
+        let shares = self.shares.iter().filter(|(_, took)| *took >= SHARE);
+        let shares = shares.map(|(id, took)| format!("{id} {}", time(*took)));
+        let shares: Vec<String> = shares.collect();
+        let why = format!("{}\nOf the time went: {}.", check.why, shares.join(", "));
+        self.add(check.why(why.trim()))
+    }
+
     /// What was planned and not made.
     ///
     /// # Errors
     /// Nobody reads it.
     pub(super) fn skip_the_rest(&mut self) -> Result<(), Failure> {
-        let is_made = |id: &str| {
-            let mut made = self.checks.iter().map(|check| check.id);
-            made.any(|made| made.split('.').next() == Some(id))
-        };
-        let planned = std::mem::take(&mut self.planned);
-        let left: Vec<Step> = planned.into_iter().filter(|(id, _)| !is_made(id)).collect();
+        let left = self.left();
+        self.planned.clear();
         let names: Vec<&str> = left.iter().map(|(_, name)| *name).collect();
         if self.is_said && !names.is_empty() {
             printing::verdicts(&format!(" skip  {}\n", names.join(", ")))?;
@@ -273,6 +331,15 @@ fn cut(name: &str) -> String {
     match name.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}…", &name[..at]),
         None => name.to_owned(),
+    }
+}
+
+/// `12 ms`, `1.9 s`.
+pub(super) fn time(time: Duration) -> String {
+    match time.as_millis() {
+        0 => "less than 1 ms".to_owned(),
+        millis @ 1..=999 => format!("{millis} ms"),
+        _ => format!("{:.1} s", time.as_secs_f64()),
     }
 }
 

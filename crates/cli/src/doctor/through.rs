@@ -8,6 +8,7 @@ use polyport_gateway::through::{Behind, Fare, Passage, through};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::reach::Manner;
 use crate::server::{self, Aim};
 use crate::ui;
@@ -32,15 +33,19 @@ impl Ways {
     /// Looks at servers as they would stand behind one gateway.
     pub(crate) async fn of(aims: Vec<Aim>, manner: &Manner) -> Self {
         let mut seen = Vec::new();
+        let limit = Limit::begin(manner.timeout);
         for aim in aims {
-            let found = match opened(&aim, manner).await {
-                Ok(client) => {
-                    let found = found(&client, &aim.settings);
-                    client.close().await;
-                    Ok(found)
-                }
-                Err(failure) => Err(failure.at(&aim.shown)),
+            let looking = async {
+                let client = opened(&aim, manner).await?;
+                let found = found(&client, &aim.settings);
+                client.close().await;
+                Ok(found)
             };
+            let found = match limit.holds(None, looking).await {
+                Ok(found) => found,
+                Err(late) => Err(server::failure(&late, &aim.shown)),
+            };
+            let found = found.map_err(|failure: Failure| failure.at(&aim.shown));
             seen.push(Seen {
                 shown: aim.shown,
                 settings: aim.settings,

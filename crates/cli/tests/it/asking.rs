@@ -163,7 +163,7 @@ const CASES: &[Case] = &[
         &["call", "--timeout", "0.3", "--", "sleep", "1000", "--", "x"],
         7,
         "",
-        "error: sleep: no answer after 0.3 s\n",
+        "error: sleep: no answer after 0.3 s; it has run for ",
     ),
     (
         &["call", "--timeout", "0.3", "demo", "wait", "seconds=600"],

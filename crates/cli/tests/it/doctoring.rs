@@ -19,12 +19,24 @@ pub(crate) fn timeless(text: &str) -> String {
         let marks = [
             "first word after ",
             "has no answer after ",
+            "it has run for ",
             "a ping is answered",
             " in ",
         ];
         let timed = marks
             .iter()
             .find_map(|mark| line.split_once(mark).zip(Some(mark)));
+        // What is left of the time for it.
+        if let Some((before, after)) = line.split_once("server/discover after ")
+            && let Some((_, after)) = after.split_once(" s;")
+        {
+            writeln!(plain, "{before}server/discover after <time>;{after}").unwrap();
+            continue;
+        }
+        if let Some((before, _)) = line.split_once("Of the time went: ") {
+            writeln!(plain, "{before}Of the time went: <time>").unwrap();
+            continue;
+        }
         match timed {
             Some(((before, after), mark)) if after.ends_with(" ms") || after.ends_with(" s") => {
                 let blank = after.len() - after.trim_start().len();
@@ -236,7 +248,7 @@ fn faults_of_programs() {
         &["-e", "TOKEN=s3cret", "--", "cat", "server.py"],
         &[
             "--timeout",
-            "0.4",
+            "2",
             "--",
             "sh",
             "-c",

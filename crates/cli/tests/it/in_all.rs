@@ -22,7 +22,7 @@ fn slow(method: Option<&'static str>, pause: Duration) -> String {
         }
         let result = json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
             "supportedVersions": [Revision::LATEST.name()], "protocolVersion": Revision::LATEST_LEGACY.name(),
-            "serverInfo": {"name": "s", "version": "1"}, "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}},
+            "serverInfo": {"name": "s", "version": "1"}, "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "resources": {}, "completions": {}},
             "tools": [{"name": "t", "inputSchema": {"type": "object"}}],
             "resources": [{"uri": "x://r", "name": "r"}], "resourceTemplates": [{"uriTemplate": "x://{t}", "name": "t"}],
             "prompts": [{"name": "p", "arguments": [{"name": "a"}]}],

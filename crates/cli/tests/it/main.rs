@@ -29,6 +29,7 @@ mod listening;
 mod log;
 mod memory;
 mod partial;
+mod patience;
 mod reading;
 mod readme;
 mod reloading;

@@ -305,3 +305,40 @@ pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
+
+/// A server of either era that says that it tells of nothing is not waited for.
+// req: S-CHANGES
+#[test]
+fn what_tells_of_nothing_is_not_watched() {
+    for era in ["legacy", "modern"] {
+        let port = answering(move |body| {
+            let asked: Value = serde_json::from_slice(body).unwrap_or_default();
+            let result = match asked["method"].as_str() {
+                Some("initialize") => {
+                    json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "resources": {}}, "serverInfo": {"name": "s", "version": "1"}})
+                }
+                Some("server/discover") => {
+                    json!({"supportedVersions": [Revision::LATEST.name()], "capabilities": {"tools": {}}, "resultType": "complete",
+                        "ttlMs": 0, "cacheScope": "private"})
+                }
+                _ => {
+                    return "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                        .to_owned();
+                }
+            };
+            let text = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string();
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+                text.len()
+            )
+        });
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        for form in [&[][..], &["--json"]] {
+            let words = [&["watch", "--era", era], form, &[&*url]].concat();
+            let (code, out, err) = run(&Place::new(), &words);
+            assert_eq!((code, &*out), (5, ""), "{words:?}: {err}");
+            let why = "does not tell of changes of anything";
+            assert!(err.contains(why), "{words:?}: {err}");
+        }
+    }
+}

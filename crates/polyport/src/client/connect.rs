@@ -434,6 +434,11 @@ async fn start(
     match Caller::open(output, input, facts, offer, patience).await {
         Ok(opened) => Ok((opened, child)),
         Err(CallError::Closed) => Err(how_it_ended(&mut child).await),
+        Err(CallError::TimedOut(late)) => {
+            let late = late.of(child.running());
+            child.end().await;
+            Err(ClientError::TimedOut(late))
+        }
         Err(error) => {
             child.end().await;
             Err(error.into())

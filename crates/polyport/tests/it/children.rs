@@ -148,6 +148,35 @@ async fn br_022_a_server_that_never_answers_is_given_up_in_bounded_time() {
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
 
+/// Of one that does not answer it is known that it runs, and what it has said elsewhere.
+// req: S-FAIL-CAUSE
+#[tokio::test]
+async fn what_is_known_of_a_program_that_does_not_answer_comes_with_the_error() {
+    let begun = Instant::now();
+    let (said, mut has_said) = tokio::sync::mpsc::unbounded_channel();
+    let silent = Command::new("sh").args(["-c", "echo listening >&2; exec sleep 100"]);
+    let silent = silent.heard_by(move |_| {
+        let _ = said.send(begun.elapsed());
+    });
+    let patience = Patience {
+        probe: LONG,
+        handshake: Duration::from_secs(2),
+        request: LONG,
+    };
+    let connect = Connect::command(silent).speaks(Revisions::of(Era::Legacy));
+    let failed = connect.patience(patience).connect().await.unwrap_err();
+    let ClientError::TimedOut(late) = &failed else {
+        panic!("{failed}");
+    };
+    let program = late.program.as_deref().unwrap();
+    assert!(failed.to_string().contains("; it has run for "), "{failed}");
+    // On a machine that is slow it may have come too late.
+    let is_in_time = |heard: Duration| heard < patience.handshake / 2;
+    if has_said.try_recv().is_ok_and(is_in_time) {
+        assert_eq!(program.said, ["listening"]);
+    }
+}
+
 // req: BR-023
 #[tokio::test]
 async fn br_023_a_server_that_logs_much_of_an_unknown_request_is_connected_to() {

@@ -9,6 +9,7 @@ use polyport_wire::{Kind, Message, RequestId};
 use tokio::time::Instant;
 
 use super::State;
+use crate::child::Running;
 
 /// OpenRequest requests that are named; the rest is counted.
 const NAMED: usize = 8;
@@ -23,6 +24,8 @@ pub struct Late {
     pub odd: Option<String>,
     /// How the connection stood then. None: there was none yet.
     pub standing: Option<Box<Standing>>,
+    /// The program that was started for it, where that has not answered at all.
+    pub program: Option<Box<Running>>,
 }
 
 /// How a connection stood when an answer was given up. It names methods and kinds of messages, and says nothing of what is in them.
@@ -143,11 +146,19 @@ impl State {
                 heard: last(self.heard),
                 said: last(self.said),
             })),
+            program: None,
         }
     }
 }
 
 impl Late {
+    /// What is known of the program that was to answer.
+    #[must_use]
+    pub fn of(mut self, program: Running) -> Self {
+        self.program = Some(Box::new(program));
+        self
+    }
+
     /// What was given up had not even been taken.
     pub(super) fn unsent(mut self) -> Self {
         let standing = self.standing.as_mut();
@@ -179,7 +190,13 @@ impl fmt::Display for Late {
         if let Some(odd) = &self.odd {
             write!(f, "; {odd}")?;
         }
-        standing.map_or(Ok(()), |standing| standing.fmt(f))
+        if let Some(standing) = standing {
+            standing.fmt(f)?;
+        }
+        match &self.program {
+            Some(program) => write!(f, "; it has run for {}", Spelled(program.time)),
+            None => Ok(()),
+        }
     }
 }
 
