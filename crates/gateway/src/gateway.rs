@@ -140,7 +140,6 @@ async fn answer(peer: &Peer, call: Call) -> Outcome {
 }
 
 async fn answer_other(peer: &Peer, call: Call) -> Outcome {
-    let params = call.params.clone();
     match call.method {
         "server/discover" => discover::discover(peer, &call.context).await,
         "tools/list" => lists::page(peer, Kind::Tools, &call).await,
@@ -151,7 +150,7 @@ async fn answer_other(peer: &Peer, call: Call) -> Outcome {
         "resources/read" | "resources/subscribe" => addressed(peer, call).await,
         // The edge tells the bus, and that the server once nobody is left.
         "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
-        "subscriptions/listen" => listen(peer, &params).await,
+        "subscriptions/listen" => listen(peer, &call).await,
         "completion/complete" => complete(peer, call).await,
         "tasks/list" => tasks::list(peer, call).await,
         method if method.starts_with("tasks/") => tasks::about(peer, call).await,
@@ -284,10 +283,16 @@ fn alike(peer: &Peer, server: usize, uri: &str, outcome: Outcome) -> Outcome {
     }
 }
 
-/// What a client may want to hear of: all lists, which may change when a server comes or goes, and the resources that servers tell of.
-async fn listen(peer: &Peer, params: &Params) -> Outcome {
-    let asked = match wished(params) {
+/// What a client may want to hear of: all lists, which may change when a server comes or goes, and the resources and tasks that servers
+/// tell of.
+async fn listen(peer: &Peer, call: &Call) -> Outcome {
+    let asked = match wished(&call.params) {
         Ok(asked) => asked,
+        Err(error) => return Outcome::Failed(error),
+    };
+    let ids = asked.task_ids.unwrap_or_default();
+    let tasks = match tasks::listen(peer, &call.context, ids).await {
+        Ok(tasks) => tasks,
         Err(error) => return Outcome::Failed(error),
     };
     let mut taken = Vec::new();
@@ -301,6 +306,7 @@ async fn listen(peer: &Peer, params: &Params) -> Outcome {
         prompts_list_changed: asked.prompts_list_changed,
         resources_list_changed: asked.resources_list_changed,
         resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
+        task_ids: Some(tasks).filter(|tasks| !tasks.is_empty()),
         ..SubscriptionFilter::default()
     })
 }

@@ -12,12 +12,12 @@ use std::time::Duration;
 use polyport::client::{Link, LinkError, Relay, Shown};
 use polyport::{Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError};
 use polyport_model::EXTENSION_TASKS;
+use polyport_proto::addresses;
 use polyport_proto::http::HeaderParam;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::addresses;
 use crate::catalogue::{Kind, Merged, Route};
 use crate::fetched::{Fetched, Kept, Part, changes, part};
 use crate::owners::Tasks;

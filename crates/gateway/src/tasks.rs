@@ -1,7 +1,8 @@
 //! Tasks of several servers. Their ids are the servers' own, so that they pass as they are: whose a task is is remembered where it was
 //! made, and found out by asking where that is not known.
 
-use polyport::{Call, Code, Outcome, Raw, RpcError, cursor};
+use polyport::{Call, Code, Context, Outcome, Raw, RpcError, cursor};
+use polyport_model::method;
 use polyport_wire::{Limits, Params, splice, write};
 
 use crate::addresses::text_of;
@@ -18,12 +19,7 @@ pub(crate) async fn about(peer: &Peer, call: Call) -> Outcome {
     };
     let servers = peer.with_tasks(&call.context).await;
     if servers.is_empty() {
-        let relays = peer.connected().into_iter();
-        let why = relays.map(|relay| relay.no_tasks(&call.context, call.method));
-        // One that has them, if only the client had.
-        let why = why.max_by_key(|why| why.code == Code::MissingCapability);
-        let why = why.unwrap_or_else(|| RpcError::method_not_found(call.method));
-        return Outcome::Failed(why);
+        return Outcome::Failed(none(peer, &call.context, call.method));
     }
     if let Some(server) = peer.tasks.server(&id) {
         return peer.pass(server, call).await;
@@ -45,6 +41,48 @@ pub(crate) async fn about(peer: &Peer, call: Call) -> Outcome {
         }
     }
     Outcome::Failed(missing)
+}
+
+/// The error of a request about tasks where no server shares any with its client.
+fn none(peer: &Peer, context: &Context, method: &str) -> RpcError {
+    let relays = peer.connected().into_iter();
+    let why = relays.map(|relay| relay.no_tasks(context, method));
+    // One that has them, if only the client had.
+    let why = why.max_by_key(|why| why.code == Code::MissingCapability);
+    why.unwrap_or_else(|| RpcError::method_not_found(method))
+}
+
+/// Has servers tell of these tasks; of which of them they do. One of which is not known here whose it is may be somebody else's: nobody
+/// is asked for it.
+///
+/// # Errors
+/// The client has not declared that it knows tasks.
+pub(crate) async fn listen(
+    peer: &Peer,
+    context: &Context,
+    ids: Vec<String>,
+) -> Result<Vec<String>, RpcError> {
+    if ids.is_empty() {
+        return Ok(ids);
+    }
+    let servers = peer.with_tasks(context).await;
+    if servers.is_empty() {
+        return match none(peer, context, method::SUBSCRIPTIONS_LISTEN) {
+            undeclared if undeclared.code == Code::MissingCapability => Err(undeclared),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let mut taken = Vec::new();
+    for server in servers {
+        let is_of = |id: &&String| peer.tasks.server(id) == Some(server);
+        let theirs: Vec<_> = ids.iter().filter(is_of).cloned().collect();
+        if !theirs.is_empty()
+            && let Ok(relay) = peer.relay(server).await
+        {
+            taken.extend(relay.listen_to_tasks(theirs).await);
+        }
+    }
+    Ok(taken)
 }
 
 /// The list of tasks: that of one server after the other, in its own pages.

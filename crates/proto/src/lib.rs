@@ -6,9 +6,10 @@
 //! - [`http`]: which HTTP request is what, as pure functions; legacy sessions as a table that is told the time.
 //! - [`envelope`], [`outcome`]: what a request carries and how it ends, the same in every revision; [`question`]: what it may ask meanwhile.
 //! - [`era`]: what the answer to a probe tells of a server; [`kept`]: what a session keeps.
-//! - [`older`]: what a revision lacks, in words that it has.
+//! - [`older`]: what a revision lacks, in words that it has; [`addresses`]: those of resources in results.
 //! - [`limits`], [`blame`]: every bound, and every way a peer can be wrong.
 
+pub mod addresses;
 pub mod blame;
 pub mod envelope;
 pub mod era;

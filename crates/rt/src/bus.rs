@@ -159,6 +159,18 @@ impl Bus {
         }
     }
 
+    /// A task of a server behind us has changed, of which this is the state: the parameters of `notifications/tasks`, or the result of
+    /// `tasks/get`. Those who listen to it hear of it.
+    pub fn task_passed(&self, id: &str, state: &Raw) {
+        self.tell(|state_of| {
+            let wants = state_of.session.is_none() && state_of.wants.tasks.contains(id);
+            wants && {
+                let news = state_of.pending.tasks.get_or_insert_default();
+                news.pass(id, state)
+            }
+        });
+    }
+
     /// A notification for the legacy sessions whose revision it fits, as it is. Each keeps as many that it has not taken as log
     /// messages: those beyond are left out.
     pub fn pass(&self, message: &[u8], fits: impl Fn(Revision) -> bool) {
@@ -213,6 +225,11 @@ impl Bus {
         self.0.interest.uris()
     }
 
+    /// The tasks that somebody listens to.
+    pub fn tasks(&self) -> Vec<String> {
+        self.0.interest.tasks()
+    }
+
     /// How many resources somebody is subscribed to.
     pub fn watched(&self) -> usize {
         self.0.interest.len() + self.children().iter().map(Self::watched).sum::<usize>()
@@ -263,6 +280,9 @@ impl Bus {
         let listener = self.listen(wants, None, Some(id), alert, limits);
         for uri in uris {
             listener.subscribe(&uri)?;
+        }
+        for id in &lock(&listener.state).wants.tasks {
+            self.0.interest.in_task(id, true);
         }
         Ok(listener)
     }

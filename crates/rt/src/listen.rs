@@ -57,12 +57,21 @@ async fn listen(service: Service, call: Call) -> Outcome {
         Ok(asked) => asked,
         Err(error) => return Outcome::Failed(error),
     };
-    // Before the handler looks for each of them.
+    // Before the handler looks for each of them, and has a server behind it tell of them.
     let limit = service.limits.subscriptions;
     let (uris, tasks) = (asked.resource_subscriptions, asked.task_ids);
     if uris.map_or(0, |uris| uris.len()) + tasks.map_or(0, |tasks| tasks.len()) > limit {
         return Outcome::Failed(Blame::TooManySubscriptions { limit }.error());
     }
+    let limits = &service.limits;
+    let principal = context.envelope().principal();
+    // Who is not known is bounded as all calls are.
+    let most = principal.map_or(usize::MAX, |_| limits.listens_per_principal);
+    let Some(_place) = service.listens.enter(principal, most) else {
+        context.turn_away();
+        let limit = limits.listens_per_principal;
+        return Outcome::Failed(Blame::TooManyListens { limit }.error());
+    };
     let honoured = match service.handler.clone().call_dyn(call).await {
         Outcome::Complete(honoured) => honoured,
         outcome => return outcome,
@@ -72,15 +81,6 @@ async fn listen(service: Service, call: Call) -> Outcome {
             method::SUBSCRIPTIONS_LISTEN,
             "the handler must answer with the notifications that it honours",
         );
-    };
-    let limits = &service.limits;
-    let principal = context.envelope().principal();
-    // Who is not known is bounded as all calls are.
-    let most = principal.map_or(usize::MAX, |_| limits.listens_per_principal);
-    let Some(_place) = service.listens.enter(principal, most) else {
-        context.turn_away();
-        let limit = limits.listens_per_principal;
-        return Outcome::Failed(Blame::TooManyListens { limit }.error());
     };
     let mut id = Vec::new();
     context.request_id().write(&mut id);

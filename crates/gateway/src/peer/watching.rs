@@ -1,4 +1,5 @@
-//! What a client hears of its servers while nobody asks: that one is there again, and which resources somebody wants to hear of.
+//! What a client hears of its servers while nobody asks: that one is there again, and which resources and
+//! tasks somebody wants to hear of.
 
 use std::sync::{Arc, Weak};
 
@@ -47,10 +48,15 @@ impl Peer {
         self.bus.prompts_changed();
         self.bus.resources_changed();
         self.bus.all_updated();
+        let mut tasks = self.bus.tasks();
+        tasks.retain(|id| self.tasks.server(id) == Some(server));
+        if !tasks.is_empty() {
+            relay.listen_to_tasks_again(tasks).await;
+        }
     }
 }
 
-/// Tells a server what of its resources nobody wants to hear of any more.
+/// Tells a server what of its resources and tasks nobody wants to hear of any more.
 pub(super) struct Watch(pub(super) Arc<Current>);
 
 impl Watcher for Watch {
@@ -68,6 +74,24 @@ impl Watcher for Watch {
             None if !on => {
                 for relay in peer.connected() {
                     relay.watch(uri, false);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn watch_task(&self, id: &str, on: bool) {
+        let Some(peer) = self.0.peer() else {
+            return;
+        };
+        let server = peer.tasks.server(id);
+        let link = server.and_then(|server| peer.links.get(server));
+        match link.and_then(Link::current) {
+            Some(relay) => relay.watch_task(id, on),
+            // It may be forgotten whose it was: whoever does not tell of it passes over its end.
+            None if !on => {
+                for relay in peer.connected() {
+                    relay.watch_task(id, false);
                 }
             }
             None => {}

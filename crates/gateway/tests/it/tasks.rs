@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use polyport::client::{Called, Change, Connect, Wanted};
 use polyport::testing::TestPeer;
-use polyport::{Cx, Server, TaskMode, Tool};
+use polyport::{
+    Client, ClientError, Cx, Raw, Revision, Revisions, Server, Service, TaskMode, Tool,
+};
 use polyport_gateway::Gateway;
 use serde_json::{Value, json};
 
@@ -127,6 +130,117 @@ async fn who_has_not_declared_tasks_is_told_so() {
         let client = crate::client(gateway, modern).await;
         client.request("tools/list", &json!({})).await.unwrap();
         let refused = ask(&client, "tasks/get", "x").await.unwrap_err();
+        assert!(refused.contains("-32021"), "{beside:?}: {refused}");
+    }
+}
+
+async fn named(name: &str, service: &Service, revision: Revision) -> Client {
+    let connect = Connect::service(service.clone()).named(name, "1");
+    let client = connect
+        .speaks(Revisions::NONE.with(revision))
+        .connect()
+        .await;
+    client.unwrap()
+}
+
+async fn made(client: &Client, tool: &str) -> String {
+    let none = Raw::from_static("{}");
+    let Called::Task(task) = client.call_tool_as_task(tool, &none, None).await.unwrap() else {
+        panic!("{tool}: no task");
+    };
+    task.id().to_owned()
+}
+
+fn tasks<const N: usize>(ids: [&str; N]) -> Wanted {
+    Wanted {
+        tasks: ids.map(str::to_owned).into(),
+        ..Wanted::default()
+    }
+}
+
+// req: S-GATE-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn who_listens_to_its_tasks_hears_of_them_and_of_no_others() {
+    for ours in ERAS {
+        let servers = [with_task("a"), with_task("c")];
+        let handles = servers.each_ref().map(Server::handle);
+        let names = ["one", "two"].into_iter();
+        let upstreams = servers.into_iter().zip(names);
+        let gateway = Gateway::new(upstreams.map(|(server, name)| upstream(server, name, ours)));
+        let service = Service::new(gateway);
+        let (ann, bob) = (
+            named("ann", &service, ours).await,
+            named("bob", &service, ours).await,
+        );
+        let (first, second) = (made(&ann, "first").await, made(&ann, "second").await);
+        let other = made(&bob, "second").await;
+        let mut anns = ann
+            .changes(tasks([&first, &second, &other, "nobodys"]))
+            .await
+            .unwrap();
+        let mut bobs = bob.changes(tasks([&first, &second])).await.unwrap();
+        let is_modern = ours == ERAS[1];
+        if is_modern {
+            assert_eq!(anns.told().tasks, [&*first, &*second]);
+            assert_eq!(bobs.told().tasks, [""; 0]);
+            assert_eq!(handles[0].bus().tasks(), [&*first]);
+            assert_eq!(handles[1].bus().tasks(), [&*second]);
+        }
+        let mut heard = Vec::new();
+        for _ in 0..2 {
+            match anns.next().await.unwrap().unwrap().change {
+                Change::Task(id) => heard.push(id),
+                other => panic!("{ours}: {other:?}"),
+            }
+        }
+        heard.sort_unstable();
+        let mut both = [first, second];
+        both.sort_unstable();
+        assert_eq!(heard, both, "{ours}");
+        let more = tokio::time::timeout(Duration::from_secs(60), bobs.next()).await;
+        assert!(more.is_err(), "{ours}: {more:?}");
+        drop((anns, bobs));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(handles.iter().all(|handle| handle.bus().tasks().is_empty()));
+    }
+}
+
+// req: S-GATE-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn tasks_of_another_form_are_not_listened_to() {
+    for (ours, theirs) in [(ERAS[0], ERAS[1]), (ERAS[1], ERAS[0])] {
+        let gateway = Gateway::new([
+            upstream(with_task("a"), "one", theirs),
+            upstream(server("b"), "plain", theirs),
+        ]);
+        let client = named("ann", &Service::new(gateway), ours).await;
+        let none = Raw::from_static("{}");
+        let called = client.call_tool_as_task("first", &none, None);
+        assert!(matches!(
+            called.await,
+            Err(ClientError::NotOffered("tasks"))
+        ));
+        let listens = client.changes(tasks(["x"])).await;
+        match listens {
+            Err(ClientError::NotOffered(_)) if ours == ERAS[1] => {}
+            Ok(changes) if ours == ERAS[0] => assert_eq!(changes.told().tasks, [""; 0]),
+            other => panic!("{ours} to {theirs}: {other:?}"),
+        }
+    }
+}
+
+// req: S-GATE-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn who_listens_to_tasks_without_having_declared_them_is_told_so() {
+    let modern = ERAS[1];
+    let filter = json!({"notifications": {"taskIds": ["x"]}});
+    for beside in [None, Some("b")] {
+        let others = beside.map(|name| upstream(server(name), "plain", modern));
+        let one = upstream(with_task("a"), "one", modern);
+        let gateway = Gateway::new(others.into_iter().chain([one]));
+        let client = crate::client(gateway, modern).await;
+        let refused = client.request("subscriptions/listen", &filter).await;
+        let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("-32021"), "{beside:?}: {refused}");
     }
 }

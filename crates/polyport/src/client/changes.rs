@@ -11,8 +11,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use polyport_model::{
-    EmptyResult, Level, LogParams, ResourceParams, SubscribeResource, UnsubscribeResource,
+    EmptyResult, Level, LogParams, ResourceParams, SubscribeResource, UnsubscribeResource, method,
 };
+use polyport_proto::outcome::task::task_id;
 use polyport_wire::{Limits, Message, Raw};
 
 use listening::Again;
@@ -31,6 +32,8 @@ pub struct Wanted {
     pub lists: bool,
     /// That these resources change.
     pub resources: Vec<String>,
+    /// That these tasks change. Legacy servers tell of theirs if they like, and are not asked.
+    pub tasks: Vec<String>,
     /// Log messages of this level and above. Modern servers log in calls only: there none come here.
     pub logs: Option<Level>,
     /// Whatever else the server says outside of calls, as [`Change::Other`].
@@ -49,6 +52,8 @@ pub enum Change {
     Resources,
     /// This resource has changed.
     Updated(String),
+    /// This task has changed; its state is in the message.
+    Task(String),
     /// A log message.
     Log(Box<LogParams>),
     /// The stream had broken and is open again: what happened meanwhile is not known.
@@ -92,7 +97,7 @@ impl Client {
     /// [`ClientError::NotOffered`] where the server does not say that it tells of any of it. Legacy servers need not say so.
     pub async fn changes(&self, wanted: Wanted) -> Result<Changes<'_>, ClientError> {
         if self.opened.revision.profile().listens {
-            let is_any = wanted.lists || !wanted.resources.is_empty();
+            let is_any = wanted.lists || !wanted.resources.is_empty() || !wanted.tasks.is_empty();
             let told = declared::filter(&wanted, &self.opened.capabilities);
             self.offers("changes of what is wanted", !is_any || told.is_some())?;
         }
@@ -192,6 +197,39 @@ impl Changes<'_> {
         Err(ClientError::NotOffered("a subscription to this resource"))
     }
 
+    /// Wants to hear of more tasks: those of which a modern server now tells.
+    ///
+    /// # Errors
+    /// [`ClientError`]; none of them is heard of.
+    pub(super) async fn add_tasks(&mut self, ids: &[String]) -> Result<Vec<String>, ClientError> {
+        let before = self.wanted.tasks.clone();
+        let new = ids.iter().filter(|id| !before.contains(id));
+        self.wanted.tasks.extend(new.cloned());
+        if self.wanted.tasks.len() > before.len()
+            && let Err(error) = self.listen_anew().await
+        {
+            self.wanted.tasks = before;
+            return Err(error);
+        }
+        let told = &self.told.tasks;
+        self.wanted.tasks.retain(|id| told.contains(id));
+        Ok(ids.iter().filter(|id| told.contains(id)).cloned().collect())
+    }
+
+    /// Wants to hear of a task no more.
+    ///
+    /// # Errors
+    /// [`ClientError`]; it is not heard of all the same.
+    pub(super) async fn leave_task(&mut self, id: &str) -> Result<(), ClientError> {
+        let before = self.wanted.tasks.len();
+        self.wanted.tasks.retain(|wanted| wanted != id);
+        self.told.tasks.retain(|told| told != id);
+        if self.wanted.tasks.len() == before {
+            return Ok(());
+        }
+        self.listen_anew().await
+    }
+
     /// Wants to hear of a resource no more.
     ///
     /// # Errors
@@ -281,6 +319,15 @@ impl Changes<'_> {
             "notifications/resources/updated" => {
                 let params = params()?.decode::<ResourceParams>().ok()?;
                 Change::Updated(params.uri)
+            }
+            method::NOTIFICATIONS_TASKS | method::NOTIFICATIONS_TASKS_STATUS
+                if !self.wanted.tasks.is_empty() =>
+            {
+                let id = task_id(message.params())?;
+                if !self.wanted.tasks.contains(&id) {
+                    return None;
+                }
+                Change::Task(id)
             }
             "notifications/message" => {
                 let params = params()?.decode::<LogParams>().ok()?;

@@ -290,7 +290,10 @@ impl Connect {
 
     async fn opened(self) -> Result<Client, ClientError> {
         let own = self.answers.capabilities();
-        let on_behalf = self.behalf.is_some();
+        let behalf = self.behalf.as_ref().map(|client| ClientFacts {
+            info: client.info.clone(),
+            capabilities: answers::beside(&client.capabilities, &own, true),
+        });
         let facts = match self.behalf {
             None => ClientFacts {
                 info: Some(Raw::trusted(self.info)),
@@ -309,7 +312,7 @@ impl Connect {
                 let opened =
                     Caller::open(reader, writer, facts, self.speaks, self.patience).await?;
                 let serving = Serving::Inside { _stopper: stopper };
-                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
+                Ok(client(opened, serving, self.answers, self.keeps, behalf))
             }
             #[cfg(feature = "http-client")]
             Way::Http(target) => {
@@ -319,7 +322,7 @@ impl Connect {
                     polyport_http::client::open(target, facts, verdicts.offer(), self.patience);
                 let opened = verdicts.learn(asked.await.map_err(ClientError::from))?;
                 let serving = Serving::Elsewhere;
-                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
+                Ok(client(opened, serving, self.answers, self.keeps, behalf))
             }
             Way::Command(command) => {
                 let server = ServerKey::of_command(&command);
@@ -330,7 +333,7 @@ impl Connect {
                     Err(error) => return Err(verdicts.failed(error)),
                 };
                 let serving = Serving::Child(Box::new(child));
-                Ok(client(opened, serving, self.answers, self.keeps, on_behalf))
+                Ok(client(opened, serving, self.answers, self.keeps, behalf))
             }
         }
     }
@@ -383,7 +386,7 @@ fn client(
     serving: Serving,
     answers: Answers,
     keeps: Keeps,
-    on_behalf: bool,
+    behalf: Option<ClientFacts>,
 ) -> Client {
     let profile = opened.revision.profile();
     // In the legacy era nothing says for how long a result holds, nor whether its changes are told.
@@ -407,7 +410,7 @@ fn client(
     Client {
         answers,
         receiver,
-        on_behalf,
+        behalf,
         idle: None,
         supports: Supports::default(),
         fresh,

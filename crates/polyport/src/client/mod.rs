@@ -42,7 +42,7 @@ use polyport_model::{
     CODE_HEADER_MISMATCH, CallTool, CallToolParams, CallToolResult, InputRequiredResult, Method,
     Prompt, ReadResource, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
 };
-use polyport_proto::Era;
+use polyport_proto::{ClientFacts, Era};
 use polyport_rt::{Caller, Child, Late, Opened, Stopper, Wait};
 use polyport_wire::{Raw, splice};
 use serde::Serialize;
@@ -82,8 +82,9 @@ pub struct Client {
     answers: Answers,
     /// Answers what a legacy server asks.
     receiver: Receiver,
-    /// It speaks for others: each request says for whom, where the era has that.
-    on_behalf: bool,
+    /// It speaks for somebody else: each request says for whom, where the era has that. What belongs to no request of theirs is for this
+    /// one.
+    behalf: Option<ClientFacts>,
     /// How long nothing may come of what is passed on.
     idle: Option<Duration>,
     supports: Supports,

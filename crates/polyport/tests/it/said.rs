@@ -86,6 +86,7 @@ async fn conversation(client: &Client, revision: Revision) {
         resources: vec!["x://text".to_owned()],
         logs: Some(Level::Info),
         others: true,
+        ..Wanted::default()
     };
     let mut changes = client.changes(wanted).await.unwrap();
     changes.add("x://blob".to_owned()).await.unwrap();

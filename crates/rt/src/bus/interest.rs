@@ -17,6 +17,12 @@ pub trait Watcher: Send + Sync + 'static {
     fn watch_list(&self, on: bool) {
         let _ = on;
     }
+
+    /// The first who listens to this task has come (`true`), or the last has gone (`false`). The same rules; nothing is done unless it is
+    /// written.
+    fn watch_task(&self, id: &str, on: bool) {
+        let _ = (id, on);
+    }
 }
 
 /// The counts.
@@ -24,7 +30,9 @@ pub trait Watcher: Send + Sync + 'static {
 pub(super) struct Interest {
     /// How many listeners are subscribed to each resource. Held while the watcher is told, so that it hears in order.
     uris: Mutex<HashMap<String, usize>>,
-    /// How many listeners want the changes of the list of resources. Held in the same way.
+    /// How many listen to each task. Held in the same way.
+    tasks: Mutex<HashMap<String, usize>>,
+    /// How many want the changes of the list of resources. Held in the same way.
     lists: Mutex<usize>,
     watcher: OnceLock<Arc<dyn Watcher>>,
 }
@@ -47,19 +55,20 @@ impl Interest {
     }
 
     pub(super) fn in_one(&self, uri: &str, on: bool) {
-        let mut interest = lock(&self.uris);
-        let count = interest.entry(uri.to_owned()).or_default();
-        if on {
-            *count += 1;
-        } else {
-            *count = count.saturating_sub(1);
-        }
-        let (first, last) = (on && *count == 1, *count == 0);
-        if last {
-            interest.remove(uri);
-        }
-        if first || last {
+        let mut uris = lock(&self.uris);
+        if counted(&mut uris, uri, on) {
             self.tell_watcher(|watcher| watcher.watch(uri, on));
+        }
+    }
+
+    pub(super) fn tasks(&self) -> Vec<String> {
+        lock(&self.tasks).keys().cloned().collect()
+    }
+
+    pub(super) fn in_task(&self, id: &str, on: bool) {
+        let mut tasks = lock(&self.tasks);
+        if counted(&mut tasks, id, on) {
+            self.tell_watcher(|watcher| watcher.watch_task(id, on));
         }
     }
 
@@ -82,4 +91,19 @@ impl Interest {
             tracing::error!("the watcher of subscriptions panicked");
         }
     }
+}
+
+/// Counts one more or one less. True: it is the first, or there is none any more.
+fn counted(counts: &mut HashMap<String, usize>, of: &str, on: bool) -> bool {
+    let count = counts.entry(of.to_owned()).or_default();
+    if on {
+        *count += 1;
+    } else {
+        *count = count.saturating_sub(1);
+    }
+    let (first, last) = (on && *count == 1, *count == 0);
+    if last {
+        counts.remove(of);
+    }
+    first || last
 }

@@ -225,6 +225,9 @@ impl Drop for Listener {
         for uri in wants.uris {
             self.bus.0.interest.in_one(&uri, false);
         }
+        for id in wants.tasks {
+            self.bus.0.interest.in_task(&id, false);
+        }
         if wants.resources {
             self.bus.0.interest.in_list(false);
         }

@@ -52,8 +52,12 @@ impl Changes<'_> {
         };
         let params = serde_json::to_string(&asked).map_err(|error| unreadable(&error))?;
         self.is_acknowledged = false;
+        let has_tasks = asked.notifications.task_ids.is_some();
+        let wait = Wait {
+            on_behalf_of: client.behalf.clone().filter(|_| has_tasks),
+            ..Wait::default()
+        };
         self.listening = Some(Box::pin(async move {
-            let wait = Wait::default();
             client.request_raw(LISTEN, &params, Some(wait)).await
         }));
         Ok(true)
@@ -89,6 +93,7 @@ impl Changes<'_> {
             self.told = Wanted {
                 lists: lists.contains(&Some(true)),
                 resources: told.resource_subscriptions.unwrap_or_default(),
+                tasks: told.task_ids.unwrap_or_default(),
                 logs: None,
                 others: self.wanted.others,
             };

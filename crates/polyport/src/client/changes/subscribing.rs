@@ -62,6 +62,9 @@ impl Changes<'_> {
                 self.told.resources.push(uri.clone());
             }
         }
+        if client.offers_tasks() {
+            self.told.tasks = self.wanted.tasks.clone();
+        }
         if let Some(level) = self.wanted.logs.filter(|_| offered.logging.is_some()) {
             let params = SetLevelParams::new(level);
             let _: EmptyResult = client.request::<SetLevel>(&params).await?;

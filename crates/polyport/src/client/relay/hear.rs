@@ -7,11 +7,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use polyport_model::{
-    ElicitationCompleteParams, Level, LogParams, Method, SetLevel, SetLevelParams, method,
+    ElicitationCompleteParams, GetTask, Level, LogParams, Method, SetLevel, SetLevelParams, method,
 };
-use polyport_proto::{Era, Revision, TaskForm};
-use polyport_rt::{Context, Watcher};
-use polyport_wire::{Limits, Message, Params};
+use polyport_proto::{Era, Revision, TaskForm, addresses};
+use polyport_rt::{Context, Wait, Watcher};
+use polyport_wire::{Limits, Message, Params, Raw};
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
@@ -25,6 +26,8 @@ use super::calm::{Calm, Listed};
 const PAUSE: Duration = Duration::from_secs(5);
 /// Wishes that wait to be told to the server.
 const MAX_WISHES: usize = 1_024;
+/// How long a server may take to say how a task stands.
+const LOOK: Duration = Duration::from_secs(30);
 /// No level has been asked for: none is as high.
 const NONE: u8 = u8::MAX;
 
@@ -38,6 +41,9 @@ pub(super) struct Hearing {
 enum Wish {
     Subscribe(String, Option<Told>),
     Unsubscribe(String),
+    /// To these tasks; where it is said of which of them the server tells.
+    Listen(Vec<String>, Option<oneshot::Sender<Vec<String>>>),
+    Leave(String),
     Log(Level, Told),
 }
 
@@ -77,6 +83,21 @@ impl Hearing {
         watch(&self.wishes, uri, on);
     }
 
+    /// Has the server tell of these tasks; of which of them it does.
+    pub(super) async fn listen_to_tasks(&self, ids: Vec<String>) -> Vec<String> {
+        let (told, answer) = oneshot::channel();
+        let sent = self.wishes.send(Wish::Listen(ids, Some(told))).await;
+        match sent {
+            Ok(()) => answer.await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Somebody begins or ends to listen to a task.
+    pub(super) fn watch_task(&self, id: &str, on: bool) {
+        watch_task(&self.wishes, id, on);
+    }
+
     /// Has a legacy server log at this level at least. What nobody has asked for is left out where it is heard.
     pub(super) async fn log(&self, level: Level) {
         if self.level.load(Ordering::Relaxed) <= level.as_u8() {
@@ -106,6 +127,12 @@ impl Watcher for Watch {
             watch(&wishes, uri, on);
         }
     }
+
+    fn watch_task(&self, id: &str, on: bool) {
+        if let Some(wishes) = self.0.upgrade() {
+            watch_task(&wishes, id, on);
+        }
+    }
 }
 
 fn watch(wishes: &mpsc::Sender<Wish>, uri: &str, on: bool) {
@@ -115,6 +142,20 @@ fn watch(wishes: &mpsc::Sender<Wish>, uri: &str, on: bool) {
     } else {
         Wish::Unsubscribe(uri)
     };
+    wish_for(wishes, wish);
+}
+
+fn watch_task(wishes: &mpsc::Sender<Wish>, id: &str, on: bool) {
+    let id = id.to_owned();
+    let wish = if on {
+        Wish::Listen(vec![id], None)
+    } else {
+        Wish::Leave(id)
+    };
+    wish_for(wishes, wish);
+}
+
+fn wish_for(wishes: &mpsc::Sender<Wish>, wish: Wish) {
     if matches!(
         wishes.try_send(wish),
         Err(mpsc::error::TrySendError::Full(_))
@@ -183,21 +224,29 @@ fn tells(client: &Client) -> bool {
         || listed(offers.tools.as_ref().and_then(|list| list.list_changed))
         || listed(offers.prompts.as_ref().and_then(|list| list.list_changed))
         || listed(offers.resources.as_ref().and_then(|list| list.list_changed))
+        || client.offers_tasks()
 }
 
 /// Hears changes and fulfils wishes, until the stream of changes or the relay ends.
 async fn follow(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     mut changes: Changes<'_>,
     wished: &mut mpsc::Receiver<Wish>,
     wanted: &mut Wanted,
 ) -> ControlFlow<()> {
     let mut calm = Calm::default();
+    // Of a stream before this one.
+    catch_up(shared, &changes);
     loop {
         let wish = tokio::select! {
             heard = changes.next() => {
                 match heard {
-                    Ok(Some(heard)) => shared.tell(&heard, &mut calm),
+                    Ok(Some(heard)) => {
+                        shared.tell(&heard, &mut calm);
+                        if heard.change == Change::Reopened {
+                            catch_up(shared, &changes);
+                        }
+                    }
                     Ok(None) | Err(_) => break,
                 }
                 continue;
@@ -212,6 +261,21 @@ async fn follow(
             None => return ControlFlow::Break(()),
             Some(Wish::Subscribe(uri, told)) => answer(told, changes.add(uri).await),
             Some(Wish::Unsubscribe(uri)) => answer(None, changes.leave(&uri).await),
+            Some(Wish::Listen(ids, told)) => {
+                let taken = changes.add_tasks(&ids).await;
+                let taken = taken.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "the server tells of no tasks, though it has some");
+                    Vec::new()
+                });
+                if told.is_some_and(|told| told.send(taken).is_err()) {
+                    // Whoever wished it is gone, and somebody else may be there.
+                    let listened = shared.bus.tasks();
+                    for id in ids.iter().filter(|id| !listened.contains(id)) {
+                        answer(None, changes.leave_task(id).await);
+                    }
+                }
+            }
+            Some(Wish::Leave(id)) => answer(None, changes.leave_task(&id).await),
             Some(Wish::Log(level, told)) => {
                 let set = set_level(&shared.client, level).await;
                 if set.is_ok() {
@@ -223,6 +287,15 @@ async fn follow(
     }
     *wanted = changes.into_wanted();
     ControlFlow::Continue(())
+}
+
+/// Tells how those tasks stand whose changes may have been missed.
+fn catch_up(shared: &Arc<Shared>, changes: &Changes<'_>) {
+    let ids = changes.told().tasks.clone();
+    if !ids.is_empty() {
+        let shared = shared.clone();
+        tokio::spawn(async move { shared.look(&ids).await });
+    }
 }
 
 /// The same at a server that tells of no changes.
@@ -243,7 +316,8 @@ async fn only_notes(shared: &Shared, wished: &mut mpsc::Receiver<Wish>) -> Contr
                 Some(Wish::Subscribe(_, told)) => {
                     answer(told, Err(ClientError::NotOffered("subscriptions to resources")));
                 }
-                Some(Wish::Unsubscribe(_)) => {}
+                Some(Wish::Listen(_, told)) => _ = told.map(|told| told.send(Vec::new())),
+                Some(Wish::Unsubscribe(_) | Wish::Leave(_)) => {}
                 Some(Wish::Log(level, told)) => answer(Some(told), set_level(client, level).await),
             },
         }
@@ -295,16 +369,51 @@ impl Shared {
                 None => bus.updated_or_part(uri),
             },
             Change::Reopened => self.tell_all(),
+            Change::Task(id) => {
+                let message = heard.message.as_ref().and_then(parsed);
+                if let Some(state) = message.as_ref().and_then(|message| message.params().raw()) {
+                    self.tell_task(id, &state);
+                }
+            }
             Change::Log(log) => self.log(log),
             Change::Other => {
-                let message = heard.message.clone().map(|raw| raw.into_bytes());
-                let message =
-                    message.and_then(|text| Message::parse(text, &Limits::default()).ok());
-                if let Some(message) = message {
+                if let Some(message) = heard.message.as_ref().and_then(parsed) {
                     self.pass_on(&message);
                 }
             }
         }
+    }
+
+    /// Asks how these tasks stand, and tells it.
+    pub(super) async fn look(&self, ids: &[String]) {
+        for id in ids {
+            let params = json!({"taskId": id}).to_string();
+            let wait = Wait {
+                on_behalf_of: self.client.behalf.clone(),
+                total: Some(LOOK),
+                ..Wait::default()
+            };
+            let state = self
+                .client
+                .request_raw(GetTask::NAME, &params, Some(wait))
+                .await;
+            match state {
+                Ok(state) => self.tell_task(id, &state),
+                Err(error) => {
+                    tracing::debug!(%error, "a task that is listened to cannot be asked for")
+                }
+            }
+        }
+    }
+
+    fn tell_task(&self, id: &str, state: &Raw) {
+        let state = match &self.shown {
+            Some(shown) => addresses::shown(state.clone(), |uri| {
+                Some(shown(uri)).filter(|shown| shown != uri)
+            }),
+            None => state.clone(),
+        };
+        self.bus.task_passed(id, &state);
     }
 
     /// Everything may have changed.
@@ -357,6 +466,10 @@ impl Shared {
             }
         }
     }
+}
+
+fn parsed(message: &Raw) -> Option<Message> {
+    Message::parse(message.clone().into_bytes(), &Limits::default()).ok()
 }
 
 /// Says a log message of the server in a call, if that wants it.

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use polyport_model::method::TOOLS_LIST;
-use polyport_model::{EXTENSION_TASKS, ServerCapabilities, SubscriptionFilter};
+use polyport_model::{EXTENSION_TASKS, ServerCapabilities, SubscriptionFilter, method};
 use polyport_proto::http::HeaderParam;
 use polyport_proto::{ClientFacts, Code, Envelope, Era, Notice, Outcome, RpcError, TaskForm};
 use polyport_rt::listen::{honoured, wished};
@@ -135,7 +135,7 @@ impl Handler for Relay {
         let shared = &self.0;
         match call.method {
             "server/discover" => Outcome::Complete(shared.discovered(&call.context)),
-            "subscriptions/listen" => self.listen(&call.params).await,
+            "subscriptions/listen" => self.listen(&call).await,
             "resources/subscribe" => self.take_subscription(&call.params).await,
             // The edge tells the bus, and that the server once nobody is left.
             "resources/unsubscribe" => Outcome::Complete(Raw::from_static("{}")),
@@ -238,10 +238,10 @@ impl Relay {
         RpcError::method_not_found(method)
     }
 
-    /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources those that it has
-    /// taken the subscription to.
-    async fn listen(&self, params: &Params) -> Outcome {
-        let asked = match wished(params) {
+    /// What of a wish to hear of changes is honoured: what the server says that it tells, and of single resources and tasks those that it
+    /// has taken the subscription to.
+    async fn listen(&self, call: &Call) -> Outcome {
+        let asked = match wished(&call.params) {
             Ok(asked) => asked,
             Err(error) => return Outcome::Failed(error),
         };
@@ -258,13 +258,52 @@ impl Relay {
                 }
             }
         }
+        let tasks = match self.listen_to(&call.context, asked.task_ids).await {
+            Ok(tasks) => tasks,
+            Err(error) => return Outcome::Failed(error),
+        };
         honoured(&SubscriptionFilter {
             tools_list_changed: asked.tools_list_changed.filter(|_| told(tools)),
             prompts_list_changed: asked.prompts_list_changed.filter(|_| told(prompts)),
             resources_list_changed: asked.resources_list_changed.filter(|_| told(resources)),
             resource_subscriptions: Some(taken).filter(|taken| !taken.is_empty()),
+            task_ids: Some(tasks).filter(|tasks| !tasks.is_empty()),
             ..SubscriptionFilter::default()
         })
+    }
+
+    /// Has the server tell of those tasks that it shares with whoever asks; which of them it does.
+    async fn listen_to(
+        &self,
+        context: &Context,
+        asked: Option<Vec<String>>,
+    ) -> Result<Vec<String>, RpcError> {
+        let Some(ids) = asked.filter(|ids| !ids.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        if self.0.shares_tasks(context) {
+            return Ok(self.listen_to_tasks(ids).await);
+        }
+        match self.no_tasks(context, method::SUBSCRIPTIONS_LISTEN) {
+            undeclared if undeclared.code == Code::MissingCapability => Err(undeclared),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Has the server tell of changes of these tasks, on the bus of the relay; of which of them it does.
+    pub async fn listen_to_tasks(&self, ids: Vec<String>) -> Vec<String> {
+        self.hearing().listen_to_tasks(ids).await
+    }
+
+    /// The same after a while in which changes may have been missed: what stands now is told.
+    pub async fn listen_to_tasks_again(&self, ids: Vec<String>) {
+        let told = self.listen_to_tasks(ids).await;
+        self.0.look(&told).await;
+    }
+
+    /// Somebody begins, or the last one ends, to listen to a task, where the bus is not the relay's own.
+    pub fn watch_task(&self, id: &str, on: bool) {
+        self.hearing().watch_task(id, on);
     }
 
     /// Has the server tell of changes of a resource, on the bus of the relay.
@@ -421,7 +460,7 @@ impl Shared {
 
     /// For whom a request is made, as far as the server should know; none: for the client itself.
     fn facts(&self, context: &Context) -> Option<ClientFacts> {
-        if !self.client.on_behalf || self.era() == Era::Legacy {
+        if self.client.behalf.is_none() || self.era() == Era::Legacy {
             return None;
         }
         let tasks = self.shares_tasks(context);

@@ -7,7 +7,7 @@ use polyport::{
     Client, ClientError, ClientFacts, Cx, Level, Raw, Resource, Revision, Revisions, Server,
     ServerHandle, Service, TaskMode, Tool,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PAIRS: [(Revision, Revision); 4] = [
     (Revision::V2025_11_25, Revision::V2025_11_25),
@@ -151,5 +151,91 @@ async fn tasks_pass_in_the_form_that_both_have() {
             let result = client.call_tool("slow", &none).await.unwrap();
             assert_eq!(result.content.len(), 1, "{ours} to {theirs}");
         }
+    }
+}
+
+/// Begins a task, and listens to it as the client's form has that.
+async fn listened(client: &Client) -> (String, polyport::client::Changes<'_>) {
+    let none = Raw::from_static("{}");
+    let Called::Task(task) = client.call_tool_as_task("slow", &none, None).await.unwrap() else {
+        panic!("no task");
+    };
+    let id = task.id().to_owned();
+    let wanted = Wanted {
+        tasks: vec![id.clone(), "nobodys".to_owned()],
+        ..Wanted::default()
+    };
+    let changes = client.changes(wanted).await.unwrap();
+    (id, changes)
+}
+
+// req: S-RELAY-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn who_listens_to_a_task_hears_of_it_in_the_form_that_both_have() {
+    for (ours, theirs) in PAIRS {
+        let (client, handle) = behind(theirs, ours).await;
+        if ours != theirs {
+            continue;
+        }
+        let (id, mut changes) = listened(&client).await;
+        let is_modern = ours == Revision::V2026_07_28;
+        if is_modern {
+            assert_eq!(changes.told().tasks, [&*id]);
+            assert_eq!(handle.bus().tasks(), [&*id]);
+        }
+        let heard = changes.next().await.unwrap().unwrap();
+        assert_eq!(heard.change, Change::Task(id.clone()), "{ours}");
+        let said: Value = heard.message.unwrap().decode().unwrap();
+        assert_eq!(said["params"]["status"], "completed", "{said}");
+        if is_modern {
+            assert_eq!(said["method"], "notifications/tasks");
+            assert_eq!(said["params"]["result"]["content"][0]["text"], "slept");
+            // Of our own subscription, and of none behind.
+            let meta = said["params"]["_meta"].as_object().unwrap();
+            assert_eq!(meta.len(), 1, "{said}");
+        } else {
+            assert_eq!(said["method"], "notifications/tasks/status");
+        }
+        drop(changes);
+        until(|| handle.bus().tasks().is_empty()).await;
+    }
+}
+
+// req: S-RELAY-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn what_a_task_came_to_while_its_server_did_not_tell_is_told() {
+    let modern = Revision::V2026_07_28;
+    let (client, handle) = behind(modern, modern).await;
+    let (id, mut changes) = listened(&client).await;
+    // It is over before the stream is opened again.
+    handle.bus().end();
+    let heard = changes.next().await.unwrap().unwrap();
+    assert_eq!(heard.change, Change::Task(id));
+    let said: Value = heard.message.unwrap().decode().unwrap();
+    assert_eq!(said["params"]["result"]["content"][0]["text"], "slept");
+    assert!(said["params"].get("resultType").is_none(), "{said}");
+}
+
+// req: S-RELAY-TASK-NEWS
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_shared_is_not_promised() {
+    for (ours, theirs) in PAIRS {
+        if ours != Revision::V2026_07_28 {
+            continue;
+        }
+        let (client, handle) = behind(theirs, ours).await;
+        let filter = json!({"notifications": {"taskIds": ["nobodys"], "toolsListChanged": true}});
+        let params = filter.to_string();
+        let mut listening = Box::pin(client.request_raw("subscriptions/listen", &params, None));
+        let said = tokio::select! {
+            ended = &mut listening => panic!("{theirs}: {ended:?}"),
+            note = client.notification() => note.unwrap(),
+        };
+        let said: Value = said.decode().unwrap();
+        assert_eq!(said["method"], "notifications/subscriptions/acknowledged");
+        let taken = &said["params"]["notifications"];
+        assert!(taken.get("taskIds").is_none(), "{theirs}: {said}");
+        assert_eq!(taken["toolsListChanged"], true);
+        assert!(handle.bus().tasks().is_empty());
     }
 }
