@@ -49,6 +49,7 @@ mod terminal;
 mod topics;
 mod typed;
 mod ui;
+mod upstream;
 mod usage;
 mod values;
 mod verb;

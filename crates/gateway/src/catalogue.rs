@@ -30,6 +30,11 @@ impl Kind {
         }
     }
 
+    /// What an entry is called by its server.
+    pub(crate) fn name_of(self, entry: &Raw) -> Option<String> {
+        addresses::text_of(entry.as_str(), self.key())
+    }
+
     /// Is something of this name, or at this address, to be seen?
     fn is_seen(self, seen: &Seen, name: &str) -> bool {
         match self {
@@ -84,7 +89,7 @@ impl Merged {
         let mut texts = Vec::new();
         for (server, (list, seen)) in lists.iter().zip(seen).enumerate() {
             for entry in *list {
-                let name = addresses::text_of(entry.as_str(), kind.key());
+                let name = kind.name_of(entry);
                 if let Some(name) = name.filter(|name| kind.is_seen(seen, name)) {
                     texts.push(
                         seen.described(&name, entry)

@@ -24,7 +24,7 @@
 //! - [`Gateway`]: which request goes where.
 //! - `peer`: what one client has of the servers: a connection to each, and the lists.
 //! - [`names`]: under which names clients see what the servers offer.
-//! - [`Seen`]: what of them clients see at all.
+//! - [`Seen`]: what of them clients see at all; [`Stray`]: rules for what a server does not have.
 //! - `catalogue`: the lists of all servers as one.
 //! - `common`: connections that all clients share.
 //! - `fetched`: a list as it was when it was fetched.
@@ -47,6 +47,7 @@ mod peer;
 mod peers;
 mod seen;
 mod spelling;
+mod strays;
 mod tasks;
 pub mod through;
 mod upstream;
@@ -54,4 +55,5 @@ mod upstream;
 pub use gateway::{Gateway, GatewayHandle};
 pub use names::Prefix;
 pub use seen::{PatternError, Seen};
+pub use strays::Stray;
 pub use upstream::Upstream;

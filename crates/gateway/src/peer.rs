@@ -287,7 +287,10 @@ impl Peer {
         let mut missing = Vec::new();
         for (server, connected, part) in fetching.join_all().await {
             match part {
-                Ok(part) => parts[server] = part,
+                Ok(part) => {
+                    self.shared.upstreams[server].hold(kind, &part.entries);
+                    parts[server] = part;
+                }
                 Err(why) => {
                     if why == NOT_IN_TIME {
                         self.note_late(server, kind, connected);

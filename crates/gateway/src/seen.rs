@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use polyport::Raw;
@@ -27,10 +29,25 @@ use crate::addresses;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    allow: Option<GlobSet>,
-    deny: Option<GlobSet>,
+    allow: Option<Patterns>,
+    deny: Option<Patterns>,
     rename: HashMap<String, String>,
     describe: HashMap<String, String>,
+    /// It has been held against what its server offers.
+    is_held: Arc<AtomicBool>,
+}
+
+/// Patterns, and as they were written.
+#[derive(Clone, Debug)]
+struct Patterns {
+    set: GlobSet,
+    written: Vec<String>,
+}
+
+impl Patterns {
+    fn is_match(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
 }
 
 /// A text is no pattern.
@@ -72,7 +89,7 @@ impl Seen {
         patterns: impl IntoIterator<Item = S>,
     ) -> Result<Self, PatternError> {
         let set = set(patterns)?;
-        self.deny = (!set.is_empty()).then_some(set);
+        self.deny = (!set.written.is_empty()).then_some(set);
         Ok(self)
     }
 
@@ -111,7 +128,7 @@ impl Seen {
         if self.shows_all() {
             return true;
         }
-        let is_in = |set: &GlobSet, uri: &String| set.is_match(uri);
+        let is_in = |set: &Patterns, uri: &String| set.is_match(uri);
         let ways = ways(uri);
         let denied = self.deny.as_ref().is_some_and(|set| {
             let bare = |uri: &String| uri.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -120,6 +137,31 @@ impl Seen {
         });
         let allowed = self.allow.as_ref();
         !denied && allowed.is_none_or(|set| ways.iter().all(|uri| is_in(set, uri)))
+    }
+
+    /// Own names that are exchanged for others, in their order.
+    pub(crate) fn renamed(&self) -> Vec<&str> {
+        sorted(&self.rename)
+    }
+
+    /// Own names whose descriptions are exchanged, likewise.
+    pub(crate) fn redescribed(&self) -> Vec<&str> {
+        sorted(&self.describe)
+    }
+
+    /// Patterns of what alone is seen, as they were written.
+    pub(crate) fn allowed(&self) -> &[String] {
+        self.allow.as_ref().map_or(&[], |allow| &allow.written)
+    }
+
+    /// Patterns of what is not seen, likewise.
+    pub(crate) fn denied(&self) -> &[String] {
+        self.deny.as_ref().map_or(&[], |deny| &deny.written)
+    }
+
+    /// Is it to be held against what its server offers? Once, whoever asks.
+    pub(crate) fn is_new(&self) -> bool {
+        !self.is_all() && !self.is_held.swap(true, Ordering::Relaxed)
     }
 
     /// The name under which something is offered.
@@ -147,10 +189,18 @@ impl Seen {
     }
 }
 
-fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, PatternError> {
+fn sorted(exchanged: &HashMap<String, String>) -> Vec<&str> {
+    let mut names: Vec<&str> = exchanged.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Patterns, PatternError> {
     let mut set = GlobSetBuilder::new();
+    let mut written = Vec::new();
     for pattern in patterns {
         let pattern = pattern.as_ref();
+        written.push(pattern.to_owned());
         let glob = Glob::new(pattern);
         set.add(glob.map_err(|error| PatternError(error.to_string()))?);
         // For addresses, which are compared without escapes, too.
@@ -161,7 +211,9 @@ fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<GlobSet, 
             set.add(glob);
         }
     }
-    set.build().map_err(|error| PatternError(error.to_string()))
+    let set = set.build();
+    let set = set.map_err(|error| PatternError(error.to_string()))?;
+    Ok(Patterns { set, written })
 }
 
 /// An address as it is written, and as it may be read: without escapes, without steps back, its scheme and host in small letters.

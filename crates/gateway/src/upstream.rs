@@ -3,12 +3,14 @@
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use polyport::Raw;
 use polyport::client::Connect;
 
 use crate::catalogue::Kind;
 use crate::common::{All, Common};
 use crate::names::{self, Prefix};
 use crate::seen::Seen;
+use crate::strays::Stray;
 
 /// A server behind a gateway.
 #[derive(Clone, Debug)]
@@ -74,6 +76,31 @@ impl Upstream {
             Kind::Tools => &self.tools,
             Kind::Prompts => &self.prompts,
             Kind::Resources | Kind::Templates => &self.resources,
+        }
+    }
+
+    /// Says once which rules name nothing of all that it offers. Of resources no list is whole.
+    pub(crate) fn hold(&self, kind: Kind, entries: &[Raw]) {
+        let (rules, seen) = match kind {
+            Kind::Tools => ("tools", &self.tools),
+            Kind::Prompts => ("prompts", &self.prompts),
+            Kind::Resources | Kind::Templates => return,
+        };
+        if !seen.is_new() {
+            return;
+        }
+        let names = entries.iter().filter_map(|entry| kind.name_of(entry));
+        let names: Vec<String> = names.collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for Stray { rule, named, near } in seen.strays(&names) {
+            let server = &self.name;
+            let rule = format!("{rules}.{rule}");
+            let meant = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            tracing::warn!(
+                server,
+                rule,
+                "the server has no {named:?}, which a rule for it names{meant}"
+            );
         }
     }
 

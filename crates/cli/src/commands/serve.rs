@@ -34,7 +34,6 @@ mod keys;
 mod reload;
 mod start_up;
 mod stop;
-mod upstream;
 
 /// Serve folders and other MCP servers as one MCP server
 #[derive(Debug, Args)]

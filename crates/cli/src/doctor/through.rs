@@ -3,7 +3,8 @@
 
 use polyport::model::ServerCapabilities;
 use polyport::{Client, Raw, Revision};
-use polyport_config::{Sessions, Settings};
+use polyport_config::{Rules, Sessions, Settings};
+use polyport_gateway::Stray;
 use polyport_gateway::through::{Behind, Fare, Passage, through};
 use serde_json::{Value, json};
 
@@ -12,6 +13,7 @@ use crate::limit::Limit;
 use crate::reach::Manner;
 use crate::server::{self, Aim};
 use crate::ui;
+use crate::upstream::seen;
 
 /// A server that was looked at.
 struct Seen {
@@ -23,6 +25,8 @@ struct Seen {
 struct Found {
     about: String,
     revision: Revision,
+    /// Rules for what it does not have, a sentence each.
+    strays: Vec<String>,
     ways: Vec<(Vec<Revision>, Vec<Passage>)>,
 }
 
@@ -37,7 +41,8 @@ impl Ways {
         for aim in aims {
             let looking = async {
                 let client = opened(&aim, manner).await?;
-                let found = found(&client, &aim.settings);
+                let strays = strays(&client, &aim.settings).await;
+                let found = found(&client, &aim.settings, strays);
                 client.close().await;
                 Ok(found)
             };
@@ -83,7 +88,43 @@ async fn opened(aim: &Aim, manner: &Manner) -> Result<Client, Failure> {
     connected.map_err(|error| server::failure(&error, &aim.shown))
 }
 
-fn found(client: &Client, settings: &Settings) -> Found {
+/// What is said of tools and prompts that the server does not have. A list that does not come says nothing.
+async fn strays(client: &Client, settings: &Settings) -> Vec<String> {
+    let mut said = Vec::new();
+    for (kind, rules) in [("tools", &settings.tools), ("prompts", &settings.prompts)] {
+        let seen = match seen(rules) {
+            Ok(seen) if *rules != Rules::default() => seen,
+            _ => continue,
+        };
+        let offers = &client.opened().capabilities;
+        let names: Result<Vec<_>, _> = match kind {
+            "tools" if offers.tools.is_none() => Ok(Vec::new()),
+            "tools" => {
+                let tools = client.tools().await;
+                tools.map(|all| all.iter().map(|tool| tool.name.clone()).collect())
+            }
+            _ if offers.prompts.is_none() => Ok(Vec::new()),
+            _ => {
+                let prompts = client.prompts().await;
+                prompts.map(|all| all.iter().map(|prompt| prompt.name.clone()).collect())
+            }
+        };
+        let Ok(names) = names else {
+            continue;
+        };
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        for Stray { rule, named, near } in seen.strays(&names) {
+            let one = kind.trim_end_matches('s');
+            let meant = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            said.push(format!(
+                "{kind}.{rule} names {named}: it has no such {one}.{meant}"
+            ));
+        }
+    }
+    said
+}
+
+fn found(client: &Client, settings: &Settings, strays: Vec<String>) -> Found {
     let opened = client.opened();
     let name = opened.server.as_ref().map_or_else(
         || "a server without a name".to_owned(),
@@ -107,6 +148,7 @@ fn found(client: &Client, settings: &Settings) -> Found {
     Found {
         about: name,
         revision: opened.revision,
+        strays,
         ways,
     }
 }
@@ -152,6 +194,9 @@ impl Seen {
         for sentence in self.settings.sentences() {
             text += &format!("  {}\n", sentence.replace('\n', " "));
         }
+        for stray in &found.strays {
+            text += &format!("  warning: {}\n", stray.replace('\n', " "));
+        }
         for (revisions, passages) in &found.ways {
             text += &format!("  clients of {}\n", names(revisions).join(", "));
             for (fare, word) in FARES {
@@ -189,6 +234,7 @@ impl Seen {
             "name": found.about,
             "revision": found.revision.name(),
             "says": self.settings.sentences(),
+            "warnings": found.strays,
             "clients": clients.collect::<Vec<_>>(),
         })
     }

@@ -289,3 +289,30 @@ fn one_session_serves_all_clients_where_that_is_said() {
         assert_eq!(starts.lines().count(), want, "{sessions}");
     }
 }
+
+// req: S-GATE-STRAYS
+#[test]
+fn a_rule_for_what_the_server_does_not_have_is_warned_of_once() {
+    let place = place(
+        "[servers.one]\n<demo>\n[servers.one.tools]\nrename = { ehco = 'say', add = 'sum' }\n\
+         [servers.one.prompts]\nallow = ['greet', 'nothing*']\n",
+    );
+    let mut host = place.host(&[]);
+    for _ in 0..2 {
+        host.ask("tools/list", json!({}));
+        host.ask("prompts/list", json!({}));
+    }
+    host.close_input();
+    host.end();
+    let said = host.stderr();
+    let warned: Vec<&str> = said.lines().filter(|line| line.contains("names")).collect();
+    assert_eq!(warned.len(), 2, "{said}");
+    for (line, parts) in [
+        (warned[0], ["tools.rename", "\"ehco\"", "\"echo\""]),
+        (warned[1], ["prompts.allow", "\"nothing*\"", "one"]),
+    ] {
+        for part in parts {
+            assert!(line.contains(part), "{part}: {said}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ fn the_way_to_each_revision_is_said() {
     place.write(
         "polyport.toml",
         &format!(
-            "[servers.old]\ncommand = '{BINARY}'\nargs = ['serve', 'demo']\nera = 'legacy'\ntools.deny = ['big']\n\
+            "[servers.old]\ncommand = '{BINARY}'\nargs = ['serve', 'demo']\nera = 'legacy'\ntools.deny = ['big']\ntools.rename = {{ ehco = 'says' }}\n\
              [servers.one]\nurl = 'http://127.0.0.1:1/mcp?token=hush'\nsessions = 'shared'\n\
              [servers.off]\ncommand = 'never'\nenabled = false\n"
         ),

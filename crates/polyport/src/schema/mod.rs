@@ -29,6 +29,7 @@ use serde_json::Value;
 
 use fast::Program;
 pub(crate) use message::{MAX_POINTER, pointer_step};
+pub use nearest::nearest;
 pub use reference::{pointed, referred};
 use slow::Slow;
 pub use tool::{close, output_schema, tool_schema};

@@ -1,7 +1,7 @@
 //! Finds the known name that a misspelt one stands for. Knows nothing of schemas.
 
 /// The known name that was most likely meant: equal but for case and separators, or a few slips of the keyboard away.
-pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = folded(name)?;
     let scored = known.iter().filter_map(|candidate| {
         let folded = folded(candidate)?;

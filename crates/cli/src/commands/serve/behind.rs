@@ -9,12 +9,12 @@ use polyport_gateway::Upstream;
 
 use super::entry::absolute;
 use super::reload::Reload;
-use super::upstream::{ruled, way};
 use crate::configured;
 use crate::failure::Failure;
 use crate::reach::Reached;
 use crate::reaching::Reaching;
 use crate::target::Target;
+use crate::upstream::{ruled, way};
 use crate::{naming, program, reaching, ui};
 
 /// What was named, each thing once.

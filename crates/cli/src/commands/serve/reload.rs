@@ -9,11 +9,11 @@ use polyport_config::{Entry, Expanded, Found, Way};
 use polyport_gateway::{GatewayHandle, Upstream};
 use tokio::sync::mpsc;
 
-use super::upstream::{ruled, way};
 use crate::configured;
 use crate::failure::Failure;
 use crate::reach::Reached;
 use crate::reaching::Reaching;
+use crate::upstream::{ruled, way};
 use crate::{program, secrets, ui};
 
 /// Editors write a file in several steps: what comes within this time is one change.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::reach::{Manner, Reached, Speak};
 
 /// The way to a server.
-pub(super) fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
+pub(crate) fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
     let manner = Manner {
         era: settings.era.map(Speak::from),
         ..Manner::default()
@@ -21,7 +21,7 @@ pub(super) fn way(reached: Reached, settings: &Settings) -> Result<Connect, Fail
 }
 
 /// A server of which clients see what is to be seen.
-pub(super) fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream, Failure> {
+pub(crate) fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream, Failure> {
     let upstream = upstream
         .tools(seen(&settings.tools)?)
         .prompts(seen(&settings.prompts)?)
@@ -32,7 +32,8 @@ pub(super) fn ruled(upstream: Upstream, settings: &Settings) -> Result<Upstream,
     })
 }
 
-fn seen(rules: &Rules) -> Result<Seen, Failure> {
+/// Which things of one kind clients see.
+pub(crate) fn seen(rules: &Rules) -> Result<Seen, Failure> {
     let wrong = |error| Failure::usage(format!("a pattern is none: {error}"));
     let mut seen = Seen::all().deny(&rules.deny).map_err(wrong)?;
     if let Some(allow) = &rules.allow {
