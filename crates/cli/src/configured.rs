@@ -200,6 +200,29 @@ impl Config {
     fn expanded_by(&self, found: &Found, input: Give<'_>) -> Result<Entry<Expanded>, Fault> {
         let places = places().map_err(|_| Fault::of(&found.file, "has no working folder"))?;
         let more = self.variables()?;
+        self.with_means(&more, input, |means| found.expanded(&places, means))
+    }
+
+    /// The files with variables for these servers: their own, and the one that the command line names.
+    pub(crate) fn variable_files(&self, found: &[Found]) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.env_file.clone().into_iter().collect();
+        let more = self.variables().unwrap_or_default();
+        if let Ok(places) = places() {
+            let nobody = |_: &str| Err(String::new());
+            self.with_means(&more, &nobody, |means| {
+                let named = |found: &Found| found.env_file(&places, means);
+                files.extend(found.iter().filter_map(named));
+            });
+        }
+        files
+    }
+
+    fn with_means<T>(
+        &self,
+        more: &[(String, String)],
+        input: Give<'_>,
+        with: impl FnOnce(&Means<'_>) -> T,
+    ) -> T {
         // What is set for this one run wins over what a file says for all.
         let variable = |name: &str| {
             let in_file = more.iter().rev().find(|(known, _)| known == name);
@@ -212,7 +235,7 @@ impl Config {
             command: self.expand.contains(&Expand::Cmd).then_some(&run),
             files: self.expand.contains(&Expand::File),
         };
-        found.expanded(&places, &means)
+        with(&means)
     }
 }
 

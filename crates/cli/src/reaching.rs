@@ -161,6 +161,11 @@ impl Reaching {
         self.config.expanded(found).map_err(|fault| wrong(&fault))
     }
 
+    /// Files with variables for these servers: their own, and the one that the command line names.
+    pub(crate) fn variable_files(&self, found: &[Found]) -> Vec<PathBuf> {
+        self.config.variable_files(found)
+    }
+
     /// The server that such an entry says.
     ///
     /// # Errors

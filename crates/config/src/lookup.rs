@@ -276,18 +276,8 @@ impl Found {
     /// # Errors
     /// One cannot be filled in: the file, the line and the field.
     pub fn expanded(&self, places: &Places, means: &Means<'_>) -> Result<Entry<Expanded>, Fault> {
-        let folder = self.file.parent().unwrap_or_else(|| Path::new(""));
-        let folder = std::path::absolute(folder).unwrap_or_else(|_| places.project.clone());
-        let scope = Scope {
-            variable: means.variable,
-            input: means.input,
-            command: means.command,
-            files: means.files,
-            project: &places.project,
-            folder: &folder,
-            home: places.home.as_deref(),
-            bare: self.entry.bare,
-        };
+        let folder = self.folder(places);
+        let scope = self.scope(&folder, places, means);
         let name = self.entry.name.clone();
         let fault = |field: &str, line: usize, why: String| {
             let path = format!("{name}.{field}");
@@ -317,12 +307,12 @@ impl Found {
             }
         }
         if let Some(cwd) = &mut start.cwd {
-            let path = at_home(&cwd.text, places).unwrap_or_else(|| folder.join(&cwd.text));
+            let path = in_folder(&folder, &cwd.text, places);
             cwd.text = path.display().to_string();
             cwd.shown.clone_from(&cwd.text);
         }
         if let Some(named) = start.env_file.take() {
-            let path = at_home(&named.text, places).unwrap_or_else(|| folder.join(&named.text));
+            let path = in_folder(&folder, &named.text, places);
             let line = lines
                 .iter()
                 .find(|(field, _)| field == "env_file")
@@ -340,6 +330,40 @@ impl Found {
         }
         Ok(expanded)
     }
+
+    /// The file that it names for more of its environment; none, too, where the variables in its name cannot be filled in.
+    pub fn env_file(&self, places: &Places, means: &Means<'_>) -> Option<PathBuf> {
+        let Way::Command(start) = &self.entry.way else {
+            return None;
+        };
+        let folder = self.folder(places);
+        let scope = self.scope(&folder, places, means);
+        let named = expand(&start.env_file.as_ref()?.text, &scope).ok()?;
+        Some(in_folder(&folder, &named.text, places))
+    }
+
+    /// From where what it names is meant.
+    fn folder(&self, places: &Places) -> PathBuf {
+        let folder = self.file.parent().unwrap_or_else(|| Path::new(""));
+        std::path::absolute(folder).unwrap_or_else(|_| places.project.clone())
+    }
+
+    fn scope<'a>(&self, folder: &'a Path, places: &'a Places, means: &Means<'a>) -> Scope<'a> {
+        Scope {
+            variable: means.variable,
+            input: means.input,
+            command: means.command,
+            files: means.files,
+            project: &places.project,
+            folder,
+            home: places.home.as_deref(),
+            bare: self.entry.bare,
+        }
+    }
+}
+
+fn in_folder(folder: &Path, named: &str, places: &Places) -> PathBuf {
+    at_home(named, places).unwrap_or_else(|| folder.join(named))
 }
 
 /// `~/x` and `~`.

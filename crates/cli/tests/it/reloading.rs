@@ -251,3 +251,44 @@ fn the_shell_changes_what_is_served() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
+
+// req: S-CONFIG-RELOAD
+#[test]
+fn a_file_of_variables_is_part_of_its_server() {
+    let one = stub("one", "tools.allow = ['add']\nenv_file = 'secrets/one.env'");
+    let two = stub("two", "tools.allow = ['echo']");
+    let (place, _) = place(&["one", "two"], &two);
+    fs::create_dir(place.path("secrets")).unwrap();
+    let mut host = place.host(SERVE);
+    until(&mut host, "echo", true);
+    // Named before it is there, in a folder that nobody has watched yet.
+    place.write("polyport.toml", &format!("{one}{two}"));
+    host.until_said("one.env: is not there");
+    place.write("secrets/one.env", "API_KEY=hush\n");
+    until(&mut host, "add", true);
+    host.until_said("one.env has changed: one is added\n");
+    // In the place of the other, as editors write.
+    place.write("secrets/new", "API_KEY=hush-hush\n");
+    fs::rename(place.path("secrets/new"), place.path("secrets/one.env")).unwrap();
+    host.until_said("one.env has changed: one has other env.API_KEY, and it is started anew\n");
+    while starts(&place, "one") < 2 {
+        hears(&mut host);
+    }
+    // What says the same is no change, and what cannot be read changes nothing.
+    place.write("secrets/one.env", "# The same.\nAPI_KEY=hush-hush\n");
+    place.write("secrets/one.env", "API KEY\n");
+    let log = host.until_said("one.env:1: is not NAME=value");
+    assert!(
+        log.contains("one.env has changed and is not taken"),
+        "{log}"
+    );
+    assert!(!log.contains("hush"), "{log}");
+    assert_eq!((starts(&place, "one"), starts(&place, "two")), (2, 1));
+    // A server that is gone takes its file with it.
+    place.write("polyport.toml", &two);
+    host.until_said("one is gone\n");
+    place.write("secrets/one.env", "API_KEY=late\n");
+    assert_eq!(tools(&mut host), ["echo"]);
+    host.close_input();
+    assert_eq!(host.end().1, Some(0));
+}

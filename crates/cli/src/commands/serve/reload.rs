@@ -1,13 +1,16 @@
 //! Servers of a configuration that change while they are served: the file is read anew when it is written, what differs is said, and a file
 //! that cannot be meant changes nothing.
 
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use polyport_config::{Entry, Expanded, Found, Way};
 use polyport_gateway::{GatewayHandle, Upstream};
 use tokio::sync::mpsc;
+
+use files::{Files, Watching};
 
 use crate::configured;
 use crate::failure::Failure;
@@ -32,8 +35,8 @@ pub(super) struct Served {
 pub(super) struct Reload {
     file: PathBuf,
     reaching: Reaching,
-    /// What stands in it, whether it could be meant or not.
-    text: Option<Vec<u8>>,
+    /// It, and those with variables for its servers.
+    files: Files,
     pub(super) served: Vec<Served>,
 }
 
@@ -77,7 +80,7 @@ impl Reload {
         let mut reload = Self {
             file: file.to_owned(),
             reaching: reaching.clone(),
-            text: std::fs::read(file).ok(),
+            files: Files::new(file),
             served: Vec::new(),
         };
         reload.served = reload.read()?;
@@ -89,24 +92,23 @@ impl Reload {
         served.map(|served| served.upstream.clone()).collect()
     }
 
-    fn read(&self) -> Result<Vec<Served>, Failure> {
+    fn read(&mut self) -> Result<Vec<Served>, Failure> {
         // Many a program empties a file before it writes it.
-        if self
-            .text
-            .as_ref()
-            .is_some_and(|text| text.trim_ascii().is_empty())
-        {
+        let text = self.files.text();
+        if text.is_some_and(|text| text.trim_ascii().is_empty()) {
             return Err(Failure::usage("it is empty")
                 .hint("[servers] alone says that none is to be served"));
         }
         let found = configured::enabled_in(&self.file)?;
+        // Before they are read for what they say: what is written later is seen to be new.
+        self.files.set_others(self.reaching.variable_files(&found));
         let served = found
             .iter()
             .map(|found| Served::of(found, &self.reaching, &self.served));
         served.collect()
     }
 
-    /// Reads the file anew whenever it is written, as long as the runtime runs.
+    /// Reads the file anew whenever it is written, or one with variables for its servers is, as long as the runtime runs.
     ///
     /// # Errors
     /// It cannot be watched.
@@ -117,34 +119,12 @@ impl Reload {
             Failure::usage(format!("{file} cannot be watched: {error}"))
                 .hint("leave --reload out, and start anew after a change")
         };
-        let tell = move |event: Result<notify::Event, notify::Error>| {
-            if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
-                // One that waits already tells the same.
-                let _ = told.try_send(());
-            }
-        };
-        let mut watcher: RecommendedWatcher = notify::recommended_watcher(tell).map_err(failed)?;
-        // Editors put another file in its place: the folder knows, and so does that of a file that this is a link to.
-        let absolute = std::path::absolute(&self.file).unwrap_or_else(|_| self.file.clone());
-        let real = std::fs::canonicalize(&self.file).unwrap_or_else(|_| absolute.clone());
-        let mut folders: Vec<&Path> = [&absolute, &real]
-            .map(|file| file.parent())
-            .into_iter()
-            .flatten()
-            .collect();
-        folders.dedup();
-        for folder in folders {
-            watcher
-                .watch(folder, RecursiveMode::NonRecursive)
-                .map_err(failed)?;
-        }
+        let mut watching = Watching::new(told).map_err(failed)?;
+        watching.follow(&self.files).map_err(failed)?;
         tokio::spawn(async move {
-            let _watcher = watcher;
             loop {
                 // First what was written before it was watched.
-                let text = std::fs::read(&self.file).ok();
-                if self.text != text {
-                    self.text = text;
+                if let Some(changed) = self.files.changed() {
                     // Variables may run commands, and files may be slow.
                     let read = tokio::task::spawn_blocking(move || {
                         let read = self.read();
@@ -154,7 +134,13 @@ impl Reload {
                         return;
                     };
                     self = this;
-                    self.take(read, &gateway);
+                    self.take(&changed, read, &gateway);
+                    match watching.follow(&self.files) {
+                        Ok(true) => continue,
+                        Ok(false) => {}
+                        // What is not there is told of where it is read.
+                        Err(error) => tracing::debug!(%error, "a folder cannot be watched"),
+                    }
                 }
                 if hears.recv().await.is_none() {
                     return;
@@ -166,8 +152,13 @@ impl Reload {
         Ok(())
     }
 
-    fn take(&mut self, read: Result<Vec<Served>, Failure>, gateway: &GatewayHandle) {
-        let file = ui::path(&self.file);
+    fn take(
+        &mut self,
+        changed: &Path,
+        read: Result<Vec<Served>, Failure>,
+        gateway: &GatewayHandle,
+    ) {
+        let file = ui::path(changed);
         match read {
             Ok(served) => {
                 let changes = changes(&self.served, &served);
