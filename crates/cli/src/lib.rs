@@ -19,6 +19,7 @@ mod globals;
 mod infile;
 mod jq;
 mod kinds;
+mod known;
 mod limit;
 mod log;
 mod logs;

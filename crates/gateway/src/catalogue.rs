@@ -77,26 +77,32 @@ pub(crate) struct Route {
 }
 
 impl Merged {
-    /// Puts lists together, one of each server. What has no name, and what is not to be seen, is left out.
+    /// Puts lists together, one of each server. What has no name, and what is not to be seen, is left out. `known`: what else servers
+    /// are known to have, which is not there now, and whose names are theirs all the same.
     pub(crate) fn of(
         kind: Kind,
         prefix: Prefix,
         servers: &[&str],
         lists: &[&[Raw]],
+        known: &[Vec<String>],
         seen: &[&Seen],
     ) -> Self {
         let mut things = Vec::new();
         let mut texts = Vec::new();
-        for (server, (list, seen)) in lists.iter().zip(seen).enumerate() {
+        for (server, ((list, known), seen)) in lists.iter().zip(known).zip(seen).enumerate() {
             for entry in *list {
                 let name = kind.name_of(entry);
                 if let Some(name) = name.filter(|name| kind.is_seen(seen, name)) {
-                    texts.push(
+                    texts.push(Some(
                         seen.described(&name, entry)
                             .unwrap_or_else(|| entry.clone()),
-                    );
+                    ));
                     things.push((server, name));
                 }
+            }
+            for name in known.iter().filter(|name| kind.is_seen(seen, name)) {
+                texts.push(None);
+                things.push((server, name.clone()));
             }
         }
         let offered = things
@@ -110,6 +116,9 @@ impl Merged {
         let mut merged = Self::default();
         let are_tools = kind == Kind::Tools;
         for (((server, name), entry), shown) in things.into_iter().zip(texts).zip(shown) {
+            let Some(entry) = entry else {
+                continue;
+            };
             let Some(shown) = shown else {
                 let server = servers[server];
                 tracing::warn!(server, name, "the name is taken: it is left out");
@@ -190,6 +199,16 @@ impl Merged {
             .map(|route| &*route.name)
     }
 
+    /// What those of each of so many servers are called by it, in alphabetical order.
+    pub(crate) fn own_names(&self, servers: usize) -> Vec<Vec<&str>> {
+        let mut names = vec![Vec::new(); servers];
+        for route in self.routes.values() {
+            names[route.server].push(&*route.name);
+        }
+        names.iter_mut().for_each(|names| names.sort_unstable());
+        names
+    }
+
     /// All of them, with the names that are shown.
     pub(crate) fn routes(&self) -> impl Iterator<Item = (&str, &Route)> {
         self.routes.iter().map(|(shown, route)| (&**shown, route))
@@ -250,6 +269,7 @@ mod tests {
             Prefix::WhenNeeded,
             &servers,
             &[one, two],
+            &[Vec::new(), Vec::new()],
             &[&all, &all],
         )
     }

@@ -11,6 +11,7 @@ use polyport_rt::listen::{honoured, wished};
 use polyport_wire::{Limits, Params, splice, write};
 
 use crate::catalogue::Kind;
+use crate::known::NameStore;
 use crate::names::Prefix;
 use crate::peer::{Peer, key};
 use crate::peers::Peers;
@@ -59,6 +60,14 @@ impl Gateway {
     #[must_use]
     pub fn prefix(self, prefix: Prefix) -> Self {
         self.peers.set(|shared| Shared { prefix, ..shared });
+        self
+    }
+
+    /// Where it is remembered what servers called their tools and prompts when they were last there: while one is missing, those of
+    /// others are spelt as if it were not. Default: [`MemoryNames`](crate::MemoryNames) of this gateway, for all its clients.
+    #[must_use]
+    pub fn names(self, names: Arc<dyn NameStore>) -> Self {
+        self.peers.set(|shared| Shared { names, ..shared });
         self
     }
 

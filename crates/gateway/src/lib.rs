@@ -29,6 +29,7 @@
 //! - `common`: connections that all clients share.
 //! - `fetched`: a list as it was when it was fetched.
 //! - `addresses`: names and addresses exchanged in the text of what passes.
+//! - [`NameStore`]: what servers called their tools and prompts when they were last there.
 //! - `owners`: whose the tasks of a client are, as far as it was seen.
 //! - `spelling`: keys that may be read as others.
 //! - `tasks`: requests about tasks.
@@ -40,6 +41,7 @@ mod common;
 mod discover;
 mod fetched;
 mod gateway;
+mod known;
 mod lists;
 pub mod names;
 mod owners;
@@ -53,6 +55,7 @@ pub mod through;
 mod upstream;
 
 pub use gateway::{Gateway, GatewayHandle};
+pub use known::{MemoryNames, NameStore, Named};
 pub use names::Prefix;
 pub use seen::{PatternError, Seen};
 pub use strays::Stray;

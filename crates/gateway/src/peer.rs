@@ -285,6 +285,7 @@ impl Peer {
         }
         let mut parts = vec![Part::default(); self.links.len()];
         let mut missing = Vec::new();
+        let mut known = vec![Vec::new(); self.links.len()];
         for (server, connected, part) in fetching.join_all().await {
             match part {
                 Ok(part) => {
@@ -302,6 +303,9 @@ impl Peer {
                     if let Some(before) = before {
                         parts[server].entries = before.parts[server].entries.clone();
                     }
+                    if parts[server].entries.is_empty() {
+                        known[server] = self.shared.known(server, kind);
+                    }
                 }
             }
         }
@@ -313,7 +317,9 @@ impl Peer {
             .iter()
             .map(|it| it.seen(kind))
             .collect();
-        let merged = Merged::of(kind, self.shared.prefix, &self.names(), &lists, &seen);
+        let prefix = self.shared.prefix;
+        let merged = Merged::of(kind, prefix, &self.names(), &lists, &known, &seen);
+        self.shared.keep(kind, &parts, &merged);
         Fetched {
             merged,
             missing: missing.into_iter().map(|(_, name)| name).collect(),

@@ -1,13 +1,15 @@
 //! A server behind the gateway, as it was named; and what all clients have in common.
 
-use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use polyport::Raw;
-use polyport::client::Connect;
+use polyport::client::{Connect, ServerKey};
 
-use crate::catalogue::Kind;
+use crate::catalogue::{Kind, Merged};
 use crate::common::{All, Common};
+use crate::fetched::Part;
+use crate::known::{MemoryNames, NameStore, named};
 use crate::names::{self, Prefix};
 use crate::seen::Seen;
 use crate::strays::Stray;
@@ -18,6 +20,7 @@ pub struct Upstream {
     /// The same for all clones, and for nothing else.
     pub(crate) id: u64,
     pub(crate) name: String,
+    key: Option<ServerKey>,
     pub(crate) connect: Connect,
     pub(crate) is_common: bool,
     tools: Seen,
@@ -33,6 +36,7 @@ impl Upstream {
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             name: name.into(),
+            key: connect.key(),
             connect,
             is_common: false,
             tools: Seen::all(),
@@ -104,6 +108,14 @@ impl Upstream {
         }
     }
 
+    /// Under which it is remembered. A server in this process is known by its name.
+    fn key(&self) -> String {
+        match &self.key {
+            Some(key) => key.as_str().to_owned(),
+            None => format!("name:{}", self.name),
+        }
+    }
+
     /// Is it what it would be without the gateway?
     fn is_plain(&self) -> bool {
         let all = [&self.tools, &self.prompts, &self.resources];
@@ -118,6 +130,8 @@ pub(crate) struct Shared {
     /// The connections of those that have one for all clients.
     pub(crate) common: Vec<Option<Common>>,
     pub(crate) prefix: Prefix,
+    /// What servers were last known to call what they offer.
+    pub(crate) names: Arc<dyn NameStore>,
     /// Other servers may come.
     pub(crate) may_change: bool,
 }
@@ -143,7 +157,31 @@ impl Shared {
             common: named.iter().map(common).collect(),
             upstreams: named,
             prefix: before.map(|before| before.prefix).unwrap_or_default(),
+            names: before.map_or_else(
+                || Arc::new(MemoryNames::default()) as _,
+                |before| before.names.clone(),
+            ),
             may_change: before.is_some_and(|before| before.may_change),
+        }
+    }
+
+    /// What a server called what it offers when it was last there. One alone shares names with nobody.
+    pub(crate) fn known(&self, server: usize, kind: Kind) -> Vec<String> {
+        let of = named(kind).filter(|_| self.upstreams.len() > 1);
+        let known = of.map(|of| self.names.recall(&self.upstreams[server].key(), of));
+        known.unwrap_or_default()
+    }
+
+    /// Remembers what the servers that are there call what they offer.
+    pub(crate) fn keep(&self, kind: Kind, parts: &[Part], merged: &Merged) {
+        let Some(of) = named(kind).filter(|_| self.upstreams.len() > 1) else {
+            return;
+        };
+        let names = merged.own_names(parts.len());
+        for ((upstream, part), names) in self.upstreams.iter().zip(parts).zip(names) {
+            if part.of.is_some() {
+                self.names.keep(&upstream.key(), of, &names);
+            }
         }
     }
 

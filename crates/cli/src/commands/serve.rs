@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -16,6 +17,7 @@ use rustix::fs::{FileType, fstat};
 
 use crate::demo;
 use crate::failure::Failure;
+use crate::known;
 use crate::log::Log;
 use crate::program::plain;
 use crate::reaching::Reaching;
@@ -200,7 +202,8 @@ impl Serve {
             for other in others {
                 start_up.will_add_other(other.kind, &other.shown);
             }
-            let gateway = Gateway::new(reload.upstreams());
+            let gateway =
+                Gateway::new(reload.upstreams()).names(Arc::new(known::OnDisk::of_user()));
             let handle = gateway.handle();
             return Ok((Service::new(gateway), start_up, Some((reload, handle))));
         }
@@ -223,7 +226,8 @@ impl Serve {
             upstreams.push(Upstream::new(name, connect));
         }
         upstreams.extend(joined(after, &mut start_up)?);
-        Ok((Service::new(Gateway::new(upstreams)), start_up, None))
+        let gateway = Gateway::new(upstreams).names(Arc::new(known::OnDisk::of_user()));
+        Ok((Service::new(gateway), start_up, None))
     }
 
     /// What of it we serve ourselves.

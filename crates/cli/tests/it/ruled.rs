@@ -316,3 +316,35 @@ fn a_rule_for_what_the_server_does_not_have_is_warned_of_once() {
         }
     }
 }
+
+// req: S-GATE-SAME-NAMES
+#[test]
+fn a_server_that_is_missing_at_the_next_start_changes_no_names() {
+    let more = format!(
+        "[servers.one]\n<demo>\ntools.allow = ['add', 'echo']\n\
+         [servers.two]\ncommand = 'sh'\nargs = ['-c', 'test -e up && exec {BINARY} serve demo']\n\
+         tools.allow = ['echo', 'now']\n"
+    );
+    let place = place(&more);
+    let tools = || {
+        let mut host = place.host(&[]);
+        let list = host.ask("tools/list", json!({}));
+        host.close_input();
+        host.end();
+        let tools = list["tools"].as_array().unwrap().iter();
+        let names = tools.map(|tool| tool["name"].as_str().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), host.stderr())
+    };
+    place.write("up", "");
+    let both = ["add", "one__echo", "two__echo", "now"];
+    assert_eq!(tools().0, both);
+    fs::remove_file(place.path("up")).unwrap();
+    assert_eq!(tools().0, both[..2]);
+    // What somebody has broken is said once, and is nothing.
+    let kept = place.path("cache/polyport/names.json");
+    fs::write(&kept, "{").unwrap();
+    let (names, said) = tools();
+    assert_eq!(names, ["add", "echo"]);
+    assert_eq!(said.matches("names of servers").count(), 1, "{said}");
+    assert!(fs::read_to_string(&kept).unwrap().contains("echo"));
+}

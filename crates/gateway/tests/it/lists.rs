@@ -8,10 +8,10 @@ use std::time::Duration;
 use polyport::client::Connect;
 use polyport::model::CacheScope;
 use polyport::{Command, Json, Revision, Revisions, Server, Speaker};
-use polyport_gateway::{Gateway, Upstream};
+use polyport_gateway::{Gateway, MemoryNames, Seen, Upstream};
 use serde_json::{Value, json};
 
-use crate::{ERAS, both, client, names, server, upstream};
+use crate::{ERAS, both, client, names, server, text, upstream};
 
 // req: S-GATE-LISTS
 #[tokio::test]
@@ -214,4 +214,45 @@ async fn the_pages_of_a_list_are_of_one_time() {
             assert_eq!(begun.load(Ordering::Relaxed), round, "{theirs}");
         }
     }
+}
+
+/// One that cannot be connected to, since it speaks another revision than it is spoken to in.
+fn down(name: &str) -> Upstream {
+    let service = server("b").into_service();
+    let connect = Connect::service(service.speaks(Revisions::NONE.with(ERAS[0])));
+    Upstream::new(name, connect.speaks(Revisions::NONE.with(ERAS[1])))
+}
+
+// req: S-GATE-SAME-NAMES
+#[tokio::test(start_paused = true)]
+async fn names_are_the_same_while_a_server_is_missing_that_was_there_before() {
+    let known = Arc::new(MemoryNames::default());
+    let both = ["one__same", "alpha", "two__same", "beta"];
+    let gateway = |two| Gateway::new([upstream(server("a"), "one", ERAS[1]), two]);
+    // Nothing is known yet.
+    let first = client(gateway(down("two")).names(known.clone()), ERAS[0]).await;
+    let list = first.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(names(&list["tools"], "name"), ["same", "alpha"]);
+    let here = gateway(upstream(server("b"), "two", ERAS[1])).names(known.clone());
+    let second = client(here, ERAS[0]).await;
+    let list = second.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(names(&list["tools"], "name"), both);
+    let prompts = second.request("prompts/list", &json!({})).await.unwrap();
+    assert_eq!(
+        names(&prompts["prompts"], "name"),
+        ["one__same", "two__same"]
+    );
+    // After another start, the other is missing.
+    let third = client(gateway(down("two")).names(known.clone()), ERAS[0]).await;
+    let list = third.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(names(&list["tools"], "name"), both[..2]);
+    let prompts = third.request("prompts/list", &json!({})).await.unwrap();
+    assert_eq!(names(&prompts["prompts"], "name"), ["one__same"]);
+    let result = third.call("one__same", &json!({})).await.unwrap();
+    assert_eq!(text(&result), "a");
+    // What is not to be seen of it takes no name.
+    let two = down("two").tools(Seen::all().deny(["same"]).unwrap());
+    let fourth = client(gateway(two).names(known), ERAS[0]).await;
+    let list = fourth.request("tools/list", &json!({})).await.unwrap();
+    assert_eq!(names(&list["tools"], "name"), ["same", "alpha"]);
 }

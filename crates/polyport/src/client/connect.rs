@@ -271,6 +271,16 @@ impl Connect {
         self
     }
 
+    /// Which server it is; none: one in this process.
+    pub fn key(&self) -> Option<ServerKey> {
+        match &self.way {
+            Way::Command(command) => Some(ServerKey::of_command(command)),
+            Way::Service(_) => None,
+            #[cfg(feature = "http-client")]
+            Way::Http(target) => Some(ServerKey::of_address(target)),
+        }
+    }
+
     /// Connects, in the newest revision that both speak.
     ///
     /// # Errors
