@@ -44,6 +44,11 @@ pub(crate) async fn discover(peer: &Peer, context: &Context) -> Outcome {
         let resources = all.resources.get_or_insert_default();
         resources.list_changed = Some(true);
     }
+    if is_open {
+        // A legacy client is told once, and its session may outlast all of them.
+        all.completions.get_or_insert_default();
+        all.logging.get_or_insert_default();
+    }
     let mut result = json!({
         "capabilities": all,
         "_meta": {"io.modelcontextprotocol/serverInfo": {

@@ -320,7 +320,7 @@ async fn listen(peer: &Peer, call: &Call) -> Outcome {
     })
 }
 
-/// Completion of an argument, by the server whose prompt or template it is.
+/// Completion of an argument, by the server whose prompt or template it is; nothing, where that completes nothing.
 async fn complete(peer: &Peer, mut call: Call) -> Outcome {
     let mut at = None;
     splice::members(call.params.text().unwrap_or("{}"), |key, value| {
@@ -379,7 +379,13 @@ async fn complete(peer: &Peer, mut call: Call) -> Outcome {
             return Outcome::Failed(error);
         }
     }
-    peer.pass(route.server, call).await
+    match peer.pass(route.server, call).await {
+        // The gateway completes, though this server does not.
+        Outcome::Failed(error) if error.code == Code::MethodNotFound => {
+            Outcome::Complete(Raw::from_static("{\"completion\":{\"values\":[]}}"))
+        }
+        outcome => outcome,
+    }
 }
 
 /// Says another name in the parameters of a call; everything else stays as it came.

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use polyport::client::{Change, Changes, Connect, Wanted};
 use polyport::model::ElicitResult;
-use polyport::{Client, ClientError, Cx, Raw, Revision, Revisions, Server, Service, Tool};
+use polyport::{
+    Client, ClientError, Completer, Cx, Level, Raw, Revision, Revisions, Server, Service, Tool,
+    Wait,
+};
 use polyport_gateway::{Gateway, Seen, Upstream};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -342,4 +345,67 @@ async fn a_session_that_is_shared_goes_on_when_others_change() {
         ["one__same", "alpha", "two__same", "beta"]
     );
     assert_eq!((count.now(), other.now()), (1, 1));
+}
+
+/// What completes argument `x` of prompt `same` as a server sees it.
+async fn completed(client: &Client, prompt: &str) -> serde_json::Value {
+    let reference = json!({"type": "ref/prompt", "name": prompt});
+    let params = json!({"ref": reference, "argument": {"name": "x", "value": ""}}).to_string();
+    let result = client.request_raw("completion/complete", &params, None);
+    let result: serde_json::Value = result.await.unwrap().decode().unwrap();
+    result["completion"]["values"].clone()
+}
+
+/// A legacy client is told once what there is.
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn a_server_that_comes_may_complete_and_log_for_clients_that_are_there() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let count = Count::default();
+            let one = count.of(server("a"), "one", theirs);
+            let gateway = Gateway::new([one.clone()]);
+            let handle = gateway.handle();
+            let client = listening(gateway, ours).await;
+            let declared = &client.opened().capabilities;
+            assert!(declared.completions.is_some() && declared.logging.is_some());
+            assert_eq!(completed(&client, "same").await, json!([]));
+            if ours == ERAS[0] {
+                let level = json!({"level": "info"}).to_string();
+                let set = client.request_raw("logging/setLevel", &level, None).await;
+                set.unwrap();
+            }
+            let logs = Tool::new("logs", "", |cx: Cx, (): ()| async move {
+                cx.log(Level::Warning, "at work");
+                Ok("logged")
+            });
+            let completes = Completer::of_prompt("same", "x", |_cx, _, _| async {
+                Ok(vec!["done".to_owned()])
+            });
+            let two = server("b").add_tool(logs).completer(completes);
+            handle.replace([one, count.of(two, "two", theirs)]);
+            let tools = client.tools().await.unwrap();
+            assert!(tools.iter().any(|tool| &*tool.name == "logs"));
+            client.prompts().await.unwrap();
+            assert_eq!(completed(&client, "two__same").await, json!(["done"]));
+            assert_eq!(completed(&client, "one__same").await, json!([]));
+            let wait = Wait {
+                logs: Some(Level::Info),
+                ..Wait::default()
+            };
+            let call = json!({"name": "logs"}).to_string();
+            let called = client.request_raw("tools/call", &call, Some(wait)).await;
+            called.unwrap();
+            let heard = async {
+                while !client
+                    .notification()
+                    .await
+                    .unwrap()
+                    .as_str()
+                    .contains("at work")
+                {}
+            };
+            timeout(LONG, heard).await.unwrap();
+        }
+    }
 }
