@@ -7,13 +7,23 @@ use polyport_gateway::{Seen, Upstream};
 use crate::failure::Failure;
 use crate::reach::{Manner, Reached, Speak};
 
+/// Sessions of a server that is started, where nothing is said: each is a process.
+const STARTED: usize = 256;
+
 /// The way to a server.
 pub(crate) fn way(reached: Reached, settings: &Settings) -> Result<Connect, Failure> {
     let manner = Manner {
         era: settings.era.map(Speak::from),
         ..Manner::default()
     };
-    let connect = manner.on(reached.connect()?)?;
+    let usual = match &reached {
+        Reached::Command(_) => Some(STARTED),
+        Reached::Inside(_) | Reached::Remote(_) => None,
+    };
+    let mut connect = manner.on(reached.connect()?)?;
+    if let Some(most) = settings.max_sessions.or(usual) {
+        connect = connect.at_most(most);
+    }
     Ok(match settings.timeout {
         Some(timeout) => connect.idle(timeout),
         None => connect,

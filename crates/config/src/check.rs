@@ -10,11 +10,12 @@ use crate::node::{Node, Value};
 use crate::settings::{Era, Rules, Sessions, Settings};
 
 /// What any server may have.
-const ANY: [&str; 7] = [
+const ANY: [&str; 8] = [
     "enabled",
     "timeout",
     "era",
     "sessions",
+    "max_sessions",
     "tools",
     "prompts",
     "resources",
@@ -29,6 +30,8 @@ const ADDRESSED: &[&str] = &["allow", "deny"];
 
 /// The longest time that a server can be waited for, in seconds.
 const LONGEST: f64 = 3600.0;
+/// More sessions than any machine holds.
+const MOST: usize = 100_000;
 /// The longest name under which hosts take a tool.
 const NAME: usize = 64;
 
@@ -123,6 +126,7 @@ impl Check<'_> {
                     ];
                     settings.sessions = self.one_of(member, &field, &kinds).unwrap_or_default();
                 }
+                "max_sessions" => settings.max_sessions = self.count(member, &field),
                 "tools" => settings.tools = self.rules(member, &field, NAMED),
                 "prompts" => settings.prompts = self.rules(member, &field, NAMED),
                 "resources" => settings.resources = self.rules(member, &field, ADDRESSED),
@@ -208,6 +212,19 @@ impl Check<'_> {
             self.fault(node, path, "is no time: seconds, from 0.001 to 3600");
         }
         seconds.map(Duration::from_secs_f64)
+    }
+
+    fn count(&mut self, node: &Node, path: &str) -> Option<usize> {
+        let Value::Number(digits) = &node.value else {
+            self.wrong(node, path, "a number");
+            return None;
+        };
+        let count = digits.parse::<usize>().ok();
+        let count = count.filter(|count| (1..=MOST).contains(count));
+        if count.is_none() {
+            self.fault(node, path, "is no number from 1 to 100000");
+        }
+        count
     }
 
     fn one_of<T: Copy>(&mut self, node: &Node, path: &str, known: &[(&str, T)]) -> Option<T> {

@@ -14,6 +14,8 @@ pub struct Settings {
     pub era: Option<Era>,
     /// Who has a session with it.
     pub sessions: Sessions,
+    /// How many sessions with it there may be at once. None: as always.
+    pub max_sessions: Option<usize>,
     /// Variables of our environment that it gets, if they are set.
     pub pass_env: Vec<String>,
     /// Its tools.
@@ -77,6 +79,10 @@ impl Settings {
                     .to_owned(),
             );
         }
+        if let Some(most) = self.max_sessions {
+            let s = if most == 1 { "" } else { "s" };
+            said.push(format!("It has at most {most} session{s} at once."));
+        }
         if !self.pass_env.is_empty() {
             let names = self.pass_env.join(", ");
             said.push(format!(
@@ -114,6 +120,9 @@ impl Settings {
         }
         if self.sessions == Sessions::Shared {
             say("sessions", json!("shared"));
+        }
+        if let Some(most) = self.max_sessions {
+            say("max_sessions", json!(most));
         }
         if !self.pass_env.is_empty() {
             say("pass_env", json!(self.pass_env));

@@ -205,10 +205,15 @@ fn who_may_have_it(peer: &Peer, kind: Kind) -> Option<String> {
         [_] => ("is", "The server"),
         _ => ("are", "The servers"),
     };
-    Some(format!(
+    let mut who = format!(
         ". {servers} {} behind this gateway {is} not there now, and may have it.",
         missing.join(", ")
-    ))
+    );
+    for full in peer.full() {
+        who.push(' ');
+        who.push_str(&full);
+    }
+    Some(who)
 }
 
 /// A request about a resource.

@@ -2,6 +2,7 @@
 
 mod current;
 mod resources;
+mod room;
 mod watching;
 
 use std::collections::HashMap;
@@ -10,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use polyport::client::{Link, LinkError, Relay, Shown};
-use polyport::{Bus, Call, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError};
+use polyport::{
+    Bus, Call, ClientError, ClientFacts, Code, Context, Handler as _, Outcome, Raw, RpcError,
+};
 use polyport_model::EXTENSION_TASKS;
 use polyport_proto::addresses;
 use polyport_proto::http::HeaderParam;
@@ -368,7 +371,12 @@ impl Peer {
     pub(crate) async fn pass(&self, server: usize, call: Call) -> Outcome {
         let relay = match self.relay(server).await {
             Ok(relay) => relay,
-            Err(error) => return Outcome::Failed(error),
+            Err(error) => {
+                if self.shared.upstreams[server].connect.is_full() {
+                    call.context.turn_away();
+                }
+                return Outcome::Failed(error);
+            }
         };
         let outcome = relay.call(call).await;
         self.tasks.made(&outcome, server);
@@ -475,6 +483,9 @@ fn shown(current: Arc<Current>, id: u64) -> Shown {
 fn down(name: &str, error: &LinkError) -> RpcError {
     tracing::warn!(server = name, %error, "a server behind the gateway is not there");
     let why = match error {
+        LinkError::Down { error, .. } if matches!(**error, ClientError::NoRoom(_)) => {
+            room::full(name)
+        }
         LinkError::Down { again, .. } => {
             let left = again.saturating_duration_since(Instant::now()).as_secs() + 1;
             format!(

@@ -140,9 +140,16 @@ impl Peers {
         if let Some(session) = envelope.session().filter(|session| !session.kept.is_over()) {
             let mut sessions = self.inner.sessions();
             if let Some(kept) = session.kept.get::<Arc<OfSession>>() {
-                return take(&kept.peer());
+                let peer = kept.peer();
+                if peer.lacks_room() {
+                    self.make_room(&mut self.inner.clients());
+                }
+                return take(&peer);
             }
             let client = client.passed_on(envelope.profile());
+            if self.shared().is_full() {
+                self.make_room(&mut self.inner.clients());
+            }
             let peer = Peer::begin(&self.shared(), self.bus.child(), &client);
             let taken = take(&peer);
             let of_session = Arc::new(OfSession(Mutex::new(peer)));
@@ -162,9 +169,12 @@ impl Peers {
             capabilities: client.capabilities.as_bytes().to_vec(),
         };
         let mut clients = self.inner.clients();
-        if let Some(peer) = clients.get(&key) {
+        if let Some(peer) = clients.get(&key).cloned() {
             peer.touch();
-            return take(peer);
+            if peer.lacks_room() {
+                self.make_room(&mut clients);
+            }
+            return take(&peer);
         }
         if clients.len() >= MAX_CLIENTS {
             // Of those that do nothing the oldest; of a thousand that are all busy the oldest, too.
@@ -176,10 +186,24 @@ impl Peers {
                 self.inner.end(&Handle::current(), peer);
             }
         }
+        if self.shared().is_full() {
+            self.make_room(&mut clients);
+        }
         let peer = Peer::begin(&self.shared(), self.bus.child(), client);
         let taken = take(&peer);
         clients.insert(key, peer);
         taken
+    }
+
+    /// Of the modern clients that have a session where there is none left, the one that did nothing for the longest time gives its own
+    /// up.
+    fn make_room(&self, clients: &mut HashMap<Key, Arc<Peer>>) {
+        let spare = clients.iter().filter(|(_, peer)| peer.is_spare());
+        let oldest = spare.min_by_key(|(_, peer)| peer.used());
+        let oldest = oldest.map(|(key, _)| key.clone());
+        if let Some(peer) = oldest.and_then(|key| clients.remove(&key)) {
+            self.inner.end(&Handle::current(), peer);
+        }
     }
 
     /// Ends the connections of clients that are gone, from now on.

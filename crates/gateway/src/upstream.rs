@@ -185,6 +185,12 @@ impl Shared {
         }
     }
 
+    /// Has one of the servers as many sessions as it may have?
+    pub(crate) fn is_full(&self) -> bool {
+        let mut all = self.upstreams.iter();
+        all.any(|upstream| upstream.connect.is_full())
+    }
+
     pub(crate) fn names(&self) -> Vec<&str> {
         let each = self.upstreams.iter();
         each.map(|upstream| &*upstream.name).collect()

@@ -348,3 +348,35 @@ fn a_server_that_is_missing_at_the_next_start_changes_no_names() {
     assert_eq!(said.matches("names of servers").count(), 1, "{said}");
     assert!(fs::read_to_string(&kept).unwrap().contains("echo"));
 }
+
+// req: S-GATE-ROOM, S-CONFIG-HOLDS
+#[test]
+fn one_client_more_than_there_may_be_is_told_which_setting_that_is() {
+    let place = place("[servers.one]\n<demo>\nera = 'legacy'\nmax_sessions = 1\n");
+    let mut http = place.listener(&["--listen", "0"], Stdio::null());
+    http.until_said("\"url\":");
+    let said = http.stderr();
+    let mut words = said.split_whitespace();
+    let url = words.find(|word| word.starts_with("http://")).unwrap();
+    let words = |verb| [verb, "--era", "legacy", url];
+    let first = place.command(words("watch")).spawn().unwrap();
+    let call = || {
+        let sum = [&words("call")[..], &["add", "a=1", "b=2"]].concat();
+        place.command(sum).output().unwrap()
+    };
+    // It may have come before the other.
+    let refused = loop {
+        let output = call();
+        if output.status.code() != Some(0) {
+            break output;
+        }
+    };
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(why.contains("max_sessions"), "{why}");
+    let pid = rustix::process::Pid::from_child(&first);
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    first.wait_with_output().unwrap();
+    while call().status.code() != Some(0) {}
+    http.signal(Signal::TERM);
+    assert_eq!(http.end().1, Some(0));
+}

@@ -46,7 +46,7 @@ impl Asked {
     }
 
     /// When the last of them is given up.
-    fn until(&self) -> Option<Instant> {
+    pub(super) fn until(&self) -> Option<Instant> {
         let mut asked = self.calls();
         asked.retain(|(_, until)| *until > Instant::now());
         asked.back().map(|(_, until)| *until)

@@ -8,6 +8,7 @@ mod faults;
 mod keys;
 mod life;
 mod lists;
+mod room;
 mod rules;
 mod sealed;
 mod square;

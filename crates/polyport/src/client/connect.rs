@@ -1,7 +1,7 @@
 //! Finds the way to a server and opens the conversation: a program that is started, an address, or a service in this process.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polyport_model::{
@@ -21,6 +21,7 @@ use super::answers::{self, Answers, boxed};
 use super::fresh::Fresh;
 use super::outputs::Outputs;
 use super::receiver::Receiver;
+use super::room::Room;
 use super::tasks::Supports;
 use super::verdicts::{Remembering, ServerKey, VerdictStore};
 use super::visits::Done;
@@ -46,6 +47,7 @@ pub struct Connect {
     verdicts: Remembering,
     keeps: Keeps,
     idle: Option<Duration>,
+    room: Option<Room>,
 }
 
 /// What a client keeps of what servers tell.
@@ -105,6 +107,7 @@ impl Connect {
                 outputs: true,
             },
             idle: None,
+            room: None,
         }
     }
 
@@ -271,6 +274,19 @@ impl Connect {
         self
     }
 
+    /// How many connections that are made of this and its clones there may be at once. One more waits 2 s for another to end, and then
+    /// fails with [`ClientError::NoRoom`]. Default: any number.
+    #[must_use]
+    pub fn at_most(mut self, most: usize) -> Self {
+        self.room = Some(Room::new(most));
+        self
+    }
+
+    /// Are there as many now as there may be?
+    pub fn is_full(&self) -> bool {
+        self.room.as_ref().is_some_and(Room::is_full)
+    }
+
     /// Which server it is; none: one in this process.
     pub fn key(&self) -> Option<ServerKey> {
         match &self.way {
@@ -293,9 +309,17 @@ impl Connect {
     }
 
     async fn open(self) -> Result<Client, ClientError> {
-        let idle = self.idle;
+        let (idle, room) = (self.idle, self.room.clone());
+        let place = match room {
+            Some(room) => Some(room.enter().await?),
+            None => None,
+        };
         let client = self.opened().await?;
-        Ok(Client { idle, ..client })
+        Ok(Client {
+            idle,
+            place: Mutex::new(place),
+            ..client
+        })
     }
 
     async fn opened(self) -> Result<Client, ClientError> {
@@ -422,6 +446,7 @@ fn client(
         receiver,
         behalf,
         idle: None,
+        place: Mutex::default(),
         supports: Supports::default(),
         fresh,
         done,

@@ -27,6 +27,8 @@ pub enum ClientError {
     },
     /// The connection to a server that is no child of ours has ended.
     Closed,
+    /// There are as many connections to the server as there may be ([`Connect::at_most`](super::Connect::at_most)): so many.
+    NoRoom(usize),
     /// The server cannot be reached: nothing was sent. The text says at which step.
     Unreachable(String),
     /// The connection broke while the answer was awaited; whether the server has done what was asked is not known.
@@ -95,6 +97,10 @@ impl fmt::Display for ClientError {
                 None => f.write_str("the server has closed its output"),
             },
             Self::Closed => f.write_str("the server has closed the connection"),
+            Self::NoRoom(most) => write!(
+                f,
+                "there are {most} connections to the server, as many as there may be"
+            ),
             Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
             Self::Broken(why) => write!(f, "the connection broke before the answer came: {why}"),
             Self::Status(status) => status.fmt(f),

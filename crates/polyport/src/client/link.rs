@@ -283,7 +283,10 @@ impl State {
 
     fn fails(&mut self, error: Arc<ClientError>) -> LinkError {
         let pause = PAUSE * 2_u32.saturating_pow(self.failures.min(6));
-        self.failures = self.failures.saturating_add(1);
+        // That others have the server is nothing against it.
+        if !matches!(*error, ClientError::NoRoom(_)) {
+            self.failures = self.failures.saturating_add(1);
+        }
         let again = Instant::now() + pause.min(LONGEST);
         self.health = Health::Down {
             error: error.clone(),

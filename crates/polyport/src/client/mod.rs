@@ -29,12 +29,13 @@ mod outputs;
 mod pool;
 mod receiver;
 mod relay;
+mod room;
 mod tasks;
 mod verdicts;
 mod visits;
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
@@ -58,6 +59,7 @@ pub use connect::Connect;
 use fresh::{Asked, Fresh, Known};
 use outputs::Outputs;
 use receiver::Receiver;
+use room::Place;
 
 pub use error::ClientError;
 pub use link::{Health, Link, LinkError};
@@ -87,6 +89,8 @@ pub struct Client {
     behalf: Option<ClientFacts>,
     /// How long nothing may come of what is passed on.
     idle: Option<Duration>,
+    /// Until its end.
+    place: StdMutex<Option<Place>>,
     supports: Supports,
     fresh: Arc<Fresh>,
     done: Arc<Done>,
@@ -389,6 +393,8 @@ impl Client {
         if let Serving::Child(child) = server {
             child.end().await;
         }
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = None;
     }
 
     /// Ends the connection. A server of ours is told by the end of its input, and by signals if it does not listen.

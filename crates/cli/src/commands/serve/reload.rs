@@ -183,8 +183,11 @@ impl Reload {
 
 /// Does the connection to it stay?
 fn is_same_connection(old: &Entry<Expanded>, new: &Entry<Expanded>) -> bool {
-    let (a, b) = (&old.settings, &new.settings);
-    old.way == new.way && (a.timeout, a.era, a.sessions) == (b.timeout, b.era, b.sessions)
+    let said = |entry: &Entry<Expanded>| {
+        let it = &entry.settings;
+        (it.timeout, it.era, it.sessions, it.max_sessions)
+    };
+    old.way == new.way && said(old) == said(new)
 }
 
 /// What differs, in words without values: these may be secrets.
