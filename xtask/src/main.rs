@@ -69,8 +69,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "soak",
-        usage: "soak [--minutes N] [--seed N] [--as-is]",
-        about: "hostile clients for minutes; nothing may grow or hang",
+        usage: "soak [--minutes N] [--seed N] [--as-is] | soak --sessions N",
+        about: "hostile clients for minutes, or so many sessions through a gateway; nothing may grow or hang",
         run: soak::run,
     },
     Verb {

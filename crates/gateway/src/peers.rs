@@ -208,11 +208,15 @@ impl Peers {
 
     /// Ends the connections of clients that are gone, from now on.
     pub(crate) fn watch(&self) {
-        let inner = Arc::downgrade(&self.inner);
+        let (inner, mut over) = (Arc::downgrade(&self.inner), self.inner.over.subscribe());
         tokio::spawn(async move {
             let mut look = interval(LOOK);
             loop {
-                look.tick().await;
+                tokio::select! {
+                    _ = look.tick() => {}
+                    // Told, or nobody is left who could tell.
+                    _ = over.wait_for(|over| *over) => return,
+                }
                 let Some(inner) = inner.upgrade() else {
                     return;
                 };

@@ -8,11 +8,11 @@ use polyport::serde_json::{self, Value, json};
 
 use crate::ordinary::{Place, exchange, foreign, messages, within};
 use crate::record::Record;
-use crate::words::{
-    CLOCK, INITIALIZE_ABLE, INITIALIZED, LISTEN, OURS, able_call, call, listen, modern_headers,
-};
 use polyport_bench::rng::Rng;
 use polyport_bench::wire::{Length, Wire, head, post};
+use polyport_bench::words::{
+    CLOCK, INITIALIZE_ABLE, INITIALIZED, LISTEN, OURS, able_call, call, listen, modern_headers,
+};
 
 /// In which way a client is asked, or hears of changes.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use crate::foes;
 use crate::ordinary::{LATEST, Question, foreign};
 use crate::record::Record;
-use crate::words::{INITIALIZE, INITIALIZED, OURS, call, call_with_progress, modern_call};
 use polyport_bench::rng::Rng;
+use polyport_bench::words::{INITIALIZE, INITIALIZED, OURS, call, call_with_progress, modern_call};
 
 /// Reading may rest so long while answers pile up.
 const REST: Duration = Duration::from_secs(1);

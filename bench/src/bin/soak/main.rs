@@ -17,7 +17,6 @@ mod ordinary;
 mod record;
 mod server;
 mod verdict;
-mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,7 +31,7 @@ use foes::{Foe, flood};
 use lines::Pipe;
 use ordinary::{Ordinary, Place, still_answers};
 use polyport_bench::rng::Rng;
-use polyport_bench::wire;
+use polyport_bench::{wire, words};
 use record::Record;
 use server::{Reading, Server, Workplace, free_port};
 

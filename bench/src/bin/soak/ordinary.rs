@@ -8,11 +8,11 @@ use polyport::Stop;
 use polyport::serde_json::{self, Value, json};
 
 use crate::record::Record;
-use crate::words::{
-    INITIALIZE, INITIALIZED, OURS, THEIRS, call, call_with_progress, modern_call, modern_headers,
-};
 use polyport_bench::rng::Rng;
 use polyport_bench::wire::{Answer, Wire, post};
+use polyport_bench::words::{
+    INITIALIZE, INITIALIZED, OURS, THEIRS, call, call_with_progress, modern_call, modern_headers,
+};
 
 /// No answer may come later.
 pub(crate) const LATEST: Duration = Duration::from_secs(5);
@@ -272,7 +272,7 @@ pub(crate) async fn still_answers(place: &Place, rng: &mut Rng) -> Result<(), St
     );
     let message = message.replacen(
         "\"name\"",
-        &format!("\"_meta\":{{{}}},\"name\"", crate::words::META),
+        &format!("\"_meta\":{{{}}},\"name\"", polyport_bench::words::META),
         1,
     );
     let answer = exchange(&mut wire, &post(&modern_headers("echo"), message), "echo").await?;

@@ -1,4 +1,4 @@
-//! The servers under test: started, looked at from outside through `/proc`, told to end.
+//! The servers under test: started, looked at from outside, told to end.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use polyport_bench::usage::Usage;
 use tokio::process::{Child, Command};
 
 /// Makes the C library give back what is freed at once, so that resident memory shows what a server holds. Left alone, glibc
@@ -126,17 +127,12 @@ impl Server {
 
     /// What it uses now; none: it is gone.
     pub(crate) fn read(&self, at: Duration) -> Option<Reading> {
-        let folder = PathBuf::from(format!("/proc/{}", self.child.id()?));
-        let status = fs::read_to_string(folder.join("status")).ok()?;
-        let field = |name: &str| -> Option<u64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse().ok()
-        };
+        let Usage { rss, fds, threads } = Usage::of(self.child.id()?)?;
         Some(Reading {
             at,
-            rss: field("VmRSS:")?,
-            fds: fs::read_dir(folder.join("fd")).ok()?.count(),
-            threads: usize::try_from(field("Threads:")?).ok()?,
+            rss,
+            fds,
+            threads,
         })
     }
 

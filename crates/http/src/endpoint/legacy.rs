@@ -21,7 +21,7 @@ use crate::body::{Body, OnClose};
 use crate::exchange::Exchange;
 use crate::respond;
 
-/// Expired sessions are looked for at most this often.
+/// Expired sessions are looked for at most this often, or once in the time that a session may be idle if that is shorter.
 const SWEEP: Duration = Duration::from_secs(10);
 
 impl Endpoint {
@@ -37,7 +37,7 @@ impl Endpoint {
         let now = self.0.clock.now();
         {
             let mut swept = self.0.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            if now.saturating_sub(*swept) < SWEEP {
+            if now.saturating_sub(*swept) < SWEEP.min(self.0.rules.limits.session_idle) {
                 return;
             }
             *swept = now;

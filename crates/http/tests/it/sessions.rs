@@ -89,6 +89,19 @@ async fn d_35_sessions_end_with_their_time() {
 
 // req: D-35
 #[tokio::test(start_paused = true)]
+async fn d_35_what_may_be_idle_for_a_moment_only_is_looked_for_as_often() {
+    let mut limits = Limits::default();
+    limits.session_idle = Duration::from_secs(1);
+    let endpoint = endpoint_with(Puppet::default(), limits);
+    for _ in 0..5 {
+        open(&endpoint).await;
+        assert_eq!(endpoint.sessions(), 1);
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+}
+
+// req: D-35
+#[tokio::test(start_paused = true)]
 async fn d_35_sessions_are_capped() {
     let mut limits = Limits::default();
     limits.sessions = 2;

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use super::Foe;
-use crate::words::{META, modern_call, modern_headers};
 use polyport_bench::wire::{head, post};
+use polyport_bench::words::{META, modern_call, modern_headers};
 
 /// Texts that are refused, or at least not understood.
 const TEXTS: &[&[u8]] = &[

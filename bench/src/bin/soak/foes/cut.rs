@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use super::Foe;
-use crate::words::{INITIALIZE, modern_call, modern_headers};
 use polyport_bench::wire::{Wire, head, post};
+use polyport_bench::words::{INITIALIZE, modern_call, modern_headers};
 
 const PLAIN: [(&str, &str); 3] = [
     ("Host", "localhost"),

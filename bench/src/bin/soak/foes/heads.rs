@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Foe;
-use crate::words::INITIALIZE;
 use polyport_bench::wire::{head, request};
+use polyport_bench::words::INITIALIZE;
 
 type Header = (&'static str, &'static str);
 

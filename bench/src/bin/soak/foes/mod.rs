@@ -182,6 +182,6 @@ impl Foe {
 
     /// A text that no ordinary client may ever see.
     fn text(&mut self) -> String {
-        self.rng.secret(crate::words::THEIRS)
+        self.rng.secret(polyport_bench::words::THEIRS)
     }
 }

@@ -7,8 +7,8 @@ use polyport::serde_json::{Value, json};
 use super::Foe;
 use super::sessions::{initialized, open};
 use crate::ordinary::messages;
-use crate::words::{INITIALIZE_ABLE, LISTEN, able_call, call, listen, modern_headers};
 use polyport_bench::wire::{Wire, head, post, request};
+use polyport_bench::words::{INITIALIZE_ABLE, LISTEN, able_call, call, listen, modern_headers};
 
 async fn session(foe: &mut Foe) -> io::Result<(Wire, Option<String>)> {
     let mut wire = foe.connect().await?;

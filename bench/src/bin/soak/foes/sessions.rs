@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Foe;
-use crate::words::{INITIALIZE, INITIALIZE_BATCHES, INITIALIZED, call};
 use polyport_bench::wire::{Wire, post, request};
+use polyport_bench::words::{INITIALIZE, INITIALIZE_BATCHES, INITIALIZED, call};
 
 /// Sessions that one flood opens: more than a server keeps (`Limits::sessions` is 10,000).
 const FLOOD: usize = 12_000;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Foe;
 use super::sessions::{initialized, open};
-use crate::words::{INITIALIZE, call, call_with_progress, modern_call, modern_headers};
 use polyport_bench::wire::{Wire, head, post};
+use polyport_bench::words::{INITIALIZE, call, call_with_progress, modern_call, modern_headers};
 
 /// Opens a stream for what belongs to no call.
 async fn listen(foe: &mut Foe, session: &str) -> io::Result<Wire> {
