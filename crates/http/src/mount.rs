@@ -100,7 +100,6 @@ impl Endpoint {
     /// Waits for the connections and the calls that run, within the drain; cuts off what is left, and ends the sessions.
     pub(crate) async fn drain(&self, mut connections: JoinSet<()>) -> Ended {
         let service = &self.0.service;
-        service.bus.end();
         self.close_streams();
         let limits = &service.limits;
         #[cfg(feature = "ws")]
@@ -112,11 +111,18 @@ impl Endpoint {
             // A legacy call goes on without its connection.
             service.idle().await;
         };
-        let drained = tokio::time::timeout(limits.drain, calls).await;
+        let drained = async {
+            tokio::select! {
+                biased;
+                never = service.end_streams() => match never {},
+                () = calls => {}
+            }
+        };
+        let drained = tokio::time::timeout(limits.drain, drained).await;
         let cut = if drained.is_ok() {
             0
         } else {
-            service.running()
+            service.unfinished()
         };
         self.end();
         drop(connections);

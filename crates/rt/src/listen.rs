@@ -108,6 +108,7 @@ async fn listen(service: Service, call: Call) -> Outcome {
         );
     }
     context.outlet().attach(&context, listener.clone());
+    let _stream = service.stream();
     tokio::select! {
         _ = context.cancelled() => {}
         () = listener.ended() => {}

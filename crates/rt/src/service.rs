@@ -1,5 +1,6 @@
 //! A handler with the bounds and revisions under which it is served, the same on every transport.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub struct Service {
     pub(crate) listens: Quota,
     running: Arc<AtomicUsize>,
     ended: Arc<Notify>,
+    streams: Arc<Streams>,
     pub(crate) counters: Arc<Counters>,
     life: Arc<Life>,
     pub(crate) shown: Shown,
@@ -57,6 +59,7 @@ impl Service {
             limits: Arc::default(),
             running: Arc::default(),
             ended: Arc::default(),
+            streams: Arc::default(),
             counters: Arc::default(),
             life: Arc::default(),
             shown: Arc::default(),
@@ -142,6 +145,21 @@ impl Service {
         self.running.load(Ordering::Relaxed)
     }
 
+    /// How many of them come to an end by themselves: all but streams of changes, which last until somebody ends them.
+    pub fn unfinished(&self) -> usize {
+        let streams = self.streams.open.load(Ordering::Relaxed);
+        self.running().saturating_sub(streams)
+    }
+
+    /// Ends streams of changes: those that there are, and those that begin while it is awaited.
+    pub async fn end_streams(&self) -> Infallible {
+        loop {
+            let begun = self.streams.begun.notified();
+            self.bus.end();
+            begun.await;
+        }
+    }
+
     /// Is there room for one more call?
     ///
     /// # Errors
@@ -198,6 +216,13 @@ impl Service {
         }
     }
 
+    /// Counts a stream of changes, which is on its bus, until what is given back is dropped.
+    pub(crate) fn stream(&self) -> Stream {
+        self.streams.open.fetch_add(1, Ordering::Relaxed);
+        self.streams.begun.notify_waiters();
+        Stream(self.streams.clone())
+    }
+
     /// Counts a running call until what is given back is dropped.
     pub(crate) fn count(&self) -> Counted {
         self.running.fetch_add(1, Ordering::Relaxed);
@@ -214,6 +239,22 @@ impl fmt::Debug for Service {
             .field("speaks", &self.speaks)
             .field("running", &self.running())
             .finish_non_exhaustive()
+    }
+}
+
+/// Streams of changes of `subscriptions/listen`.
+#[derive(Debug, Default)]
+struct Streams {
+    open: AtomicUsize,
+    begun: Notify,
+}
+
+/// One of them.
+pub(crate) struct Stream(Arc<Streams>);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

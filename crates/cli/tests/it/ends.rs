@@ -61,6 +61,24 @@ fn nothing_runs_so_a_signal_ends_it_without_a_word() {
 }
 
 #[test]
+fn a_stream_of_changes_is_ended_at_once_without_a_word() {
+    let place = Place::new();
+    for behind in [&["demo"][..], &["demo", "notes"]] {
+        let mut program = place.host_in(behind, Revision::V2026_07_28);
+        let wanted = json!({"notifications": {"toolsListChanged": true}});
+        let id = program.begin("subscriptions/listen", wanted, "");
+        let first = program.message().unwrap();
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        assert_eq!(first["method"], acknowledged, "{first}");
+        program.signal(Signal::TERM);
+        let (rest, code) = program.end();
+        assert_eq!((&rest[0]["id"], code), (&id, Some(0)), "{rest:?}");
+        assert_eq!(rest[0]["result"]["resultType"], "complete", "{rest:?}");
+        assert!(program.stderr().ends_with("}\n"), "{}", program.stderr());
+    }
+}
+
+#[test]
 fn a_call_that_does_not_end_is_cut_off() {
     let place = Place::new();
     for by_signal in [true, false] {

@@ -5,8 +5,10 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use http_body::Body as _;
-use polyport_http::Endpoint;
-use polyport_proto::{Level, Limits};
+use polyport_http::{Config, Endpoint};
+use polyport_proto::{Level, Limits, Outcome};
+use polyport_rt::listen::{honoured, wished};
+use polyport_rt::{Bus, Call, Handler, Service};
 use polyport_testkit::handlers::Puppet;
 use serde_json::Value;
 
@@ -397,6 +399,50 @@ async fn the_end_of_the_server_ends_a_stream_with_its_result() {
     assert_eq!((&ended["id"], tag), (&"1".into(), &"1".into()), "{ended}");
     assert_eq!(ended["result"]["resultType"], "complete");
     assert_eq!(teller.puppet.bus.listeners(), 0);
+}
+
+/// Takes its time before it says what it honours.
+struct Ponders(Bus);
+
+impl Handler for Ponders {
+    async fn call(&self, call: Call) -> Outcome {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        honoured(&wished(&call.params).unwrap())
+    }
+
+    fn bus(&self) -> Option<Bus> {
+        Some(self.0.clone())
+    }
+}
+
+// req: P-END
+#[tokio::test(start_paused = true)]
+async fn a_stream_of_changes_is_not_waited_for_and_one_that_begins_at_the_end_ends_too() {
+    let service = Service::new(Ponders(Bus::new()));
+    let endpoint = Endpoint::new(service.clone(), Config::default());
+    let headers = [V, ("mcp-method", "subscriptions/listen")];
+    let body = listen(r#""toolsListChanged":true"#);
+    let open = stream(&endpoint, "POST", &headers, &body).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!((service.running(), service.unfinished()), (1, 0));
+    let late = async {
+        let late = stream(&endpoint, "POST", &headers, &body).await;
+        late.rest().await
+    };
+    let ends = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!((service.running(), service.unfinished()), (2, 1));
+        let begun = tokio::time::Instant::now();
+        let ended = endpoint.close().await;
+        // As long as the second one takes to begin, and not the drain.
+        assert_eq!((ended.cut, begun.elapsed().as_secs()), (0, 1));
+    };
+    let (open, late, ()) = tokio::join!(open.rest(), late, ends);
+    for said in [open, late] {
+        let said: Vec<_> = said.iter().map(|(_, it)| it).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[1]["result"]["resultType"], "complete", "{said:?}");
+    }
 }
 
 // req: C-LISTEN

@@ -32,7 +32,7 @@ pub(super) fn on_signals(service: &Service) -> Result<Stop, Failure> {
         };
         signalled().await;
         stopper.stop();
-        let running = service.running();
+        let running = service.unfinished();
         if running > 0 {
             ui::say(&format!(
                 "waiting up to {} s for {}; a second signal cuts off\n",
@@ -42,7 +42,7 @@ pub(super) fn on_signals(service: &Service) -> Result<Stop, Failure> {
         }
         signalled().await;
         // Whoever asks twice does not want to wait, not even for connections to be closed.
-        let cut = service.running();
+        let cut = service.unfinished();
         if cut > 0 {
             cut_off(cut, "").report();
         }
