@@ -486,10 +486,14 @@ fn down(name: &str, error: &LinkError) -> RpcError {
         LinkError::Down { error, .. } if matches!(**error, ClientError::NoRoom(_)) => {
             room::full(name)
         }
-        LinkError::Down { again, .. } => {
+        LinkError::Down { error, again } => {
             let left = again.saturating_duration_since(Instant::now()).as_secs() + 1;
+            let what = match &**error {
+                ClientError::Status(status) => format!("answers with HTTP {} now", status.code),
+                _ => "cannot be reached now".to_owned(),
+            };
             format!(
-                "The server {name:?} behind this gateway cannot be reached now; it is tried again in {left} s."
+                "The server {name:?} behind this gateway {what}; it is tried again in {left} s."
             )
         }
         _ => format!("The server {name:?} behind this gateway is being shut down."),

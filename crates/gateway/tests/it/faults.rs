@@ -20,7 +20,7 @@ use crate::{ERAS, client, names, server, text, upstream};
 /// How long one answer of a server that may say nothing is waited for.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// No request takes longer, whatever its server does: a list waits three seconds for one that is not there yet.
-const SOON: Duration = Duration::from_secs(8);
+pub(crate) const SOON: Duration = Duration::from_secs(8);
 /// What `AT` is in a table of the steps at which a server fails.
 const STEPS: [&str; 4] = ["opening", "ready", "tools/list", "tools/call"];
 

@@ -4,6 +4,7 @@
 mod apart;
 mod calls;
 mod changing;
+mod complaints;
 mod faults;
 mod keys;
 mod life;

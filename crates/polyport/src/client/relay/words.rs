@@ -121,12 +121,16 @@ pub(super) fn failed(error: ClientError, name: Option<&str>) -> RpcError {
         other => {
             tracing::warn!(server = name, error = %other, "the server behind this one does not answer");
             let what = match other {
-                ClientError::TimedOut(_) => "did not answer in time",
+                ClientError::TimedOut(_) => "did not answer in time".into(),
                 ClientError::Gone { .. } | ClientError::Closed | ClientError::Broken(_) => {
                     "has ended before it answered; whether it has done what was asked is not known"
+                        .into()
                 }
-                ClientError::Unreachable(_) | ClientError::NotStarted { .. } => "cannot be reached",
-                _ => "does not answer as it should; the log has more",
+                ClientError::Unreachable(_) | ClientError::NotStarted { .. } => {
+                    "cannot be reached".into()
+                }
+                ClientError::Status(status) => answered(status.code),
+                _ => "does not answer as it should; the log has more".into(),
             };
             return RpcError::new(Code::Internal, format!("{who} {what}."));
         }
@@ -135,6 +139,18 @@ pub(super) fn failed(error: ClientError, name: Option<&str>) -> RpcError {
     match refused.data {
         Some(data) => error.with_data(data),
         None => error,
+    }
+}
+
+/// Of an HTTP status instead of a message: the credentials of a client are never those that a server behind us sees, so that logging in
+/// anew would be of no use to it.
+fn answered(status: u16) -> Cow<'static, str> {
+    match status {
+        401 | 403 => format!(
+            "does not let in who asks here (HTTP {status}); whoever runs this can give other credentials for it"
+        )
+        .into(),
+        _ => format!("answers with HTTP {status} and no message; the log has more").into(),
     }
 }
 
