@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use polyport::client::{Change, Changes, Connect, Wanted};
+use polyport::client::{Change, Changes, Connect};
 use polyport::model::ElicitResult;
 use polyport::{
     Client, ClientError, Completer, Cx, Level, Raw, Revision, Revisions, Server, Service, Tool,
@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::{ERAS, client, names, server, text};
+use crate::{ERAS, client, listener, lists, more, names, resources, server, text};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -44,9 +44,15 @@ impl Count {
     }
 }
 
-async fn listening(gateway: Gateway, ours: Revision) -> Client {
-    let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-    outer.connect().await.unwrap()
+/// A server, and what is told once it has ended.
+fn ending(server: Server) -> (Server, Arc<Notify>) {
+    let ended = Arc::new(Notify::new());
+    let told = ended.clone();
+    let server = server.on_shutdown(move || {
+        told.notify_one();
+        async {}
+    });
+    (server, ended)
 }
 
 async fn hears_of_tools(changes: &mut Changes<'_>) {
@@ -80,17 +86,13 @@ async fn clients_hear_of_servers_that_come_and_go() {
             let one = count.of(server("a"), "one", theirs);
             let gateway = Gateway::new([one.clone()]);
             let handle = gateway.handle();
-            let client = listening(gateway, ours).await;
+            let client = listener(gateway, ours).await;
             assert_eq!(
                 tools(&client).await,
                 ["same", "alpha"],
                 "{ours} to {theirs}"
             );
-            let lists = Wanted {
-                lists: true,
-                ..Wanted::default()
-            };
-            let mut changes = client.changes(lists).await.unwrap();
+            let mut changes = client.changes(lists()).await.unwrap();
             // One comes.
             let two = others.of(server("b"), "two", theirs);
             handle.replace([one.clone(), two.clone()]);
@@ -129,8 +131,6 @@ async fn a_call_that_runs_ends_as_it_would_have() {
         for ours in ERAS {
             let (started, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
             let (begun, gone) = (started.clone(), go.clone());
-            let ended = Arc::new(Notify::new());
-            let told = ended.clone();
             let slow = Tool::new("slow", "", move |_cx, (): ()| {
                 let (begun, gone) = (begun.clone(), gone.clone());
                 async move {
@@ -139,12 +139,7 @@ async fn a_call_that_runs_ends_as_it_would_have() {
                     Ok("whole")
                 }
             });
-            let slow = Server::new("slow", "1")
-                .add_tool(slow)
-                .on_shutdown(move || {
-                    told.notify_one();
-                    async {}
-                });
+            let (slow, ended) = ending(Server::new("slow", "1").add_tool(slow));
             let count = Count::default();
             let gateway = Gateway::new([count.of(slow, "slow", theirs)]);
             let handle = gateway.handle();
@@ -172,14 +167,7 @@ async fn a_call_that_runs_ends_as_it_would_have() {
 async fn a_call_that_waits_for_answers_goes_on_where_it_asked() {
     for theirs in ERAS {
         for ours in ERAS {
-            let ended = Arc::new(Notify::new());
-            let told = ended.clone();
-            let asks = Server::new("asks", "1")
-                .add_tool(asking())
-                .on_shutdown(move || {
-                    told.notify_one();
-                    async {}
-                });
+            let (asks, ended) = ending(Server::new("asks", "1").add_tool(asking()));
             let count = Count::default();
             let gateway = Gateway::new([count.of(asks, "asks", theirs)]);
             let handle = gateway.handle();
@@ -205,14 +193,7 @@ async fn a_call_that_waits_for_answers_goes_on_where_it_asked() {
 async fn whoever_leaves_without_an_answer_keeps_nothing_alive() {
     let theirs = ERAS[1];
     for ours in ERAS {
-        let ended = Arc::new(Notify::new());
-        let told = ended.clone();
-        let asks = Server::new("asks", "1")
-            .add_tool(asking())
-            .on_shutdown(move || {
-                told.notify_one();
-                async {}
-            });
+        let (asks, ended) = ending(Server::new("asks", "1").add_tool(asking()));
         let gateway = Gateway::new([Count::default().of(asks, "asks", theirs)]);
         let handle = gateway.handle();
         let asked = Arc::new(Notify::new());
@@ -245,13 +226,9 @@ async fn a_server_that_is_started_anew_keeps_its_subscriptions() {
             let count = Count::default();
             let gateway = Gateway::new([count.of(first, "one", theirs)]);
             let handle = gateway.handle();
-            let client = listening(gateway, ours).await;
-            let wanted = Wanted {
-                resources: vec!["x://alpha".to_owned()],
-                ..Wanted::default()
-            };
+            let client = listener(gateway, ours).await;
             client.resources().await.unwrap();
-            let mut changes = client.changes(wanted).await.unwrap();
+            let mut changes = client.changes(resources(["x://alpha"])).await.unwrap();
             handle.replace([count.of(second, "one", theirs)]);
             // It may have changed meanwhile: that is told once it is subscribed to there.
             let updated = Change::Updated("x://alpha".to_owned());
@@ -301,16 +278,11 @@ async fn all_clients_share_one_session() {
                 // Whom would it ask?
                 let answer = called(client, "ask").await.unwrap();
                 assert!(!answer.contains("Given"), "{answer}");
-                let lists = Wanted {
-                    lists: true,
-                    ..Wanted::default()
-                };
-                listening.push(client.changes(lists).await.unwrap());
+                listening.push(client.changes(lists()).await.unwrap());
             }
             let resources = &clients[0].opened().capabilities.resources;
             assert_eq!(resources.as_ref().and_then(|it| it.subscribe), None);
-            let more = Tool::new("more", "", |_cx, (): ()| async { Ok("more") });
-            handle.add_tool(more).unwrap();
+            handle.add_tool(more("more")).unwrap();
             for (client, changes) in clients.iter().zip(&mut listening) {
                 hears_of_tools(changes).await;
                 assert!(tools(client).await.contains(&"more".to_owned()));
@@ -366,7 +338,7 @@ async fn a_server_that_comes_may_complete_and_log_for_clients_that_are_there() {
             let one = count.of(server("a"), "one", theirs);
             let gateway = Gateway::new([one.clone()]);
             let handle = gateway.handle();
-            let client = listening(gateway, ours).await;
+            let client = listener(gateway, ours).await;
             let declared = &client.opened().capabilities;
             assert!(declared.completions.is_some() && declared.logging.is_some());
             assert_eq!(completed(&client, "same").await, json!([]));

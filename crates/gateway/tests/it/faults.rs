@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use polyport::client::Connect;
 use polyport::testing::TestPeer;
-use polyport::{CallError, Command, Patience, Revision, Revisions};
+use polyport::{CallError, Patience, Revision, Revisions};
 use polyport_gateway::{Gateway, Upstream};
 use polyport_testkit::web::{Asked, Reply, Then};
-use polyport_testkit::{Web, side_by_side};
+use polyport_testkit::{Fails, Web, failing, side_by_side};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -256,17 +256,11 @@ async fn a_server_that_fails_once_fails_alone_and_comes_back() {
     side_by_side(24, cases).await;
 }
 
-/// A program that fails at its step `STEP`, as `HOW` says, each time that it is started.
+/// A server in either era.
 const SCRIPT: &str = r#"
-at() { if [ "$STEP" = "$1" ]; then "$HOW"; fi; }
-dies() { kill -9 $$; }
-closes_half() { exec >&-; while read -r line; do :; done; exit 0; }
-falls_silent() { exec sleep 60; }
-drips() { while printf '{'; do sleep 1; done; }
-answer() { at "$1"; printf '{"jsonrpc":"2.0",'; at "$(($1 + 1))"; printf '"id":%s,%s}\n' "$id" "$2"; at "$(($1 + 2))"; }
 at 1
 while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  number
   case "$line" in
     *'"server/discover"'*) answer 2 '"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}' ;;
     *'"initialize"'*) answer 2 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
@@ -277,13 +271,12 @@ while read -r line; do
 done
 "#;
 
-async fn program_fails(n: usize, step: usize, how: &'static str) {
+async fn program_fails(n: usize, step: u32, how: Fails) {
     let theirs = ERAS[n % 2];
     for ours in ERAS {
-        let shown = format!("{ours} to {theirs}: {how} at {step}");
-        let command = Command::new("sh").args(["-c", SCRIPT]);
-        let command = command.env("STEP", step.to_string()).env("HOW", how);
-        let bad = Upstream::new("bad", impatient(Connect::command(command), theirs));
+        let shown = format!("{ours} to {theirs}: {how:?} at {step}");
+        let program = Connect::command(failing(SCRIPT, step, how));
+        let bad = Upstream::new("bad", impatient(program, theirs));
         let gateway = Gateway::new([bad, upstream(server("a"), "well", theirs)]);
         let client = timeout(SOON, client(gateway, ours)).await;
         let client = client.unwrap_or_else(|_| panic!("{shown}: the opening hangs"));
@@ -296,11 +289,10 @@ async fn program_fails(n: usize, step: usize, how: &'static str) {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_program_that_fails_at_any_step_fails_alone() {
-    let ways = ["dies", "closes_half", "falls_silent", "drips"];
-    let cases = (1..=12).flat_map(|step| ways.map(|how| (step, how)));
+    let cases = (1..=12).flat_map(|step| Fails::ALL.map(|how| (step, how)));
     let cases = cases.enumerate().map(|(n, (step, how))| {
         // Both eras fail at each step in two of the ways.
-        program_fails(n + step, step, how)
+        program_fails(n + step as usize, step, how)
     });
     side_by_side(8, cases).await;
 }

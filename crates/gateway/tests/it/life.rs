@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use polyport::client::{Change, Connect, Wanted};
+use polyport::client::{Change, Connect};
 use polyport::model::{Content, ResourceLink};
-use polyport::{Command, Cx, Revisions, Server, Service, Template, Tool};
+use polyport::{Command, Cx, Revisions, Server, Template, Tool};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::{ERAS, client, names, server, text, upstream};
+use crate::{
+    ERAS, changing, client, listener, lists, more, names, resources, server, text, upstream,
+};
 
 // req: S-GATE-LIFE
 #[tokio::test(start_paused = true)]
@@ -64,17 +66,11 @@ async fn what_is_unknown_is_told_with_the_servers_that_may_have_it() {
 async fn lists_follow_what_the_servers_tell() {
     for theirs in ERAS {
         for ours in ERAS {
-            let changing = server("a");
-            let handle = changing.handle();
-            let gateway = Gateway::new([
-                upstream(changing, "one", theirs),
-                upstream(server("b"), "two", theirs),
-            ]);
+            let (handle, gateway) = changing(theirs);
             let client = client(gateway, ours).await;
             let list = client.request("tools/list", &json!({})).await.unwrap();
             assert_eq!(list["tools"].as_array().unwrap().len(), 4);
-            let more = Tool::new("more", "", |_cx, (): ()| async { Ok("more") });
-            handle.add_tool(more).unwrap();
+            handle.add_tool(more("more")).unwrap();
             // The word of the server is on its way.
             let result = loop {
                 match client.call("more", &json!({})).await {
@@ -96,13 +92,9 @@ async fn changes_are_told_under_the_address_that_is_seen() {
             let handles = [one.handle(), two.handle()];
             let gateway =
                 Gateway::new([upstream(one, "one", theirs), upstream(two, "two", theirs)]);
-            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-            let client = outer.connect().await.unwrap();
+            let client = listener(gateway, ours).await;
             assert_eq!(client.resources().await.unwrap().len(), 4);
-            let wanted = Wanted {
-                resources: vec!["two+x://same".to_owned(), "x://alpha".to_owned()],
-                ..Wanted::default()
-            };
+            let wanted = resources(["two+x://same", "x://alpha"]);
             let changes = client.changes(wanted).await;
             let mut changes = changes.unwrap_or_else(|error| panic!("{ours} to {theirs}: {error}"));
             // The first one's is another resource.
@@ -162,13 +154,8 @@ async fn resources_that_no_list_names_are_found_and_told_of() {
                 upstream(one, "one", theirs),
                 upstream(two, "two", theirs),
             ]);
-            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-            let client = outer.connect().await.unwrap();
-            let wanted = Wanted {
-                resources: vec!["tb://7".to_owned()],
-                ..Wanted::default()
-            };
-            let mut changes = client.changes(wanted).await.unwrap();
+            let client = listener(gateway, ours).await;
+            let mut changes = client.changes(resources(["tb://7"])).await.unwrap();
             assert_eq!(changes.told().resources, ["tb://7"], "{ours} to {theirs}");
             handle.resource_updated("tb://7");
             let change = timeout(Duration::from_secs(20), changes.next());
@@ -269,13 +256,8 @@ async fn one_that_comes_late_is_told_of_and_then_there() {
                 upstream(server("a"), "one", theirs),
                 upstream(late, "late", theirs),
             ]);
-            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-            let client = outer.connect().await.unwrap();
-            let lists = Wanted {
-                lists: true,
-                ..Wanted::default()
-            };
-            let mut changes = client.changes(lists).await.unwrap();
+            let client = listener(gateway, ours).await;
+            let mut changes = client.changes(lists()).await.unwrap();
             let count = || async { client.tools().await.unwrap().len() };
             assert_eq!(count().await, 2, "{ours} to {theirs}");
             let told =

@@ -20,9 +20,11 @@ mod wire;
 
 use std::collections::BTreeMap;
 
-use polyport::client::Connect;
+use polyport::client::{Connect, Wanted};
 use polyport::testing::{TestPeer, connect_to};
-use polyport::{Cx, Resource, Revision, Revisions, Server, Service, Template};
+use polyport::{
+    Client, Cx, Resource, Revision, Revisions, Server, ServerHandle, Service, Template, Tool,
+};
 use polyport_gateway::{Gateway, Upstream};
 use serde_json::{Value, json};
 
@@ -75,6 +77,43 @@ pub(crate) async fn client(gateway: Gateway, revision: Revision) -> TestPeer {
     connect_to(Service::new(gateway), revision, &json!({}))
         .await
         .unwrap()
+}
+
+/// A client that hears of changes.
+pub(crate) async fn listener(gateway: Gateway, revision: Revision) -> Client {
+    let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(revision));
+    outer.connect().await.unwrap()
+}
+
+/// All that lists may tell of.
+pub(crate) fn lists() -> Wanted {
+    Wanted {
+        lists: true,
+        ..Wanted::default()
+    }
+}
+
+pub(crate) fn resources<const N: usize>(uris: [&str; N]) -> Wanted {
+    Wanted {
+        resources: uris.map(str::to_owned).to_vec(),
+        ..Wanted::default()
+    }
+}
+
+/// A gateway to two servers, the first of which changes.
+pub(crate) fn changing(theirs: Revision) -> (ServerHandle, Gateway) {
+    let one = server("a");
+    let handle = one.handle();
+    let gateway = Gateway::new([
+        upstream(one, "one", theirs),
+        upstream(server("b"), "two", theirs),
+    ]);
+    (handle, gateway)
+}
+
+/// A tool that was not there before.
+pub(crate) fn more(name: impl Into<String>) -> Tool {
+    Tool::new(name, "", |_cx, (): ()| async { Ok("more") })
 }
 
 pub(crate) async fn both(theirs: Revision, ours: Revision) -> TestPeer {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use polyport::client::{Change, Connect, Target, Wanted};
-use polyport::{Client, Cx, Raw, Revision, Revisions, Service, Tool};
+use polyport::client::{Change, Connect, Target};
+use polyport::{Client, Cx, Raw, Revision, Revisions, Tool};
 use polyport_gateway::{Gateway, Seen, Upstream};
 use polyport_testkit::Web;
 use polyport_testkit::web::{Reply, Then};
@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::faults::as_usual;
-use crate::{ERAS, client, server, text, upstream};
+use crate::{ERAS, changing, client, listener, lists, more, server, text, upstream};
 
 const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
 
@@ -74,19 +74,14 @@ async fn listening(web: &Web, theirs: Revision, ours: Revision) -> Client {
         Upstream::new("storm", connect),
         upstream(server("a"), "calm", theirs),
     ]);
-    let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-    outer.connect().await.unwrap()
+    listener(gateway, ours).await
 }
 
 /// A client that looks at the list whenever it is told to, for a while: how often it was told, and how often the server was asked.
 async fn follows(loops: bool, theirs: Revision, ours: Revision) -> (usize, usize) {
     let web = stormy(loops).await;
     let client = listening(&web, theirs, ours).await;
-    let lists = Wanted {
-        lists: true,
-        ..Wanted::default()
-    };
-    let mut changes = client.changes(lists).await.unwrap();
+    let mut changes = client.changes(lists()).await.unwrap();
     let mut told = 0;
     let none = Raw::from_static("{}");
     let looks = async {
@@ -133,26 +128,15 @@ async fn v_413_a_storm_of_changes_is_a_few_changes() {
 async fn v_413_the_last_change_is_told_too_and_others_are_not_held_up() {
     for theirs in ERAS {
         for ours in ERAS {
-            let busy = server("a");
-            let handle = busy.handle();
-            let gateway = Gateway::new([
-                upstream(busy, "busy", theirs),
-                upstream(server("b"), "calm", theirs),
-            ]);
-            let outer = Connect::service(Service::new(gateway)).speaks(Revisions::NONE.with(ours));
-            let client = outer.connect().await.unwrap();
-            let lists = Wanted {
-                lists: true,
-                ..Wanted::default()
-            };
-            let mut changes = client.changes(lists).await.unwrap();
+            let (handle, gateway) = changing(theirs);
+            let client = listener(gateway, ours).await;
+            let mut changes = client.changes(lists()).await.unwrap();
             client.tools().await.unwrap();
             // The word that it listens is on its way to the server.
             sleep(Duration::from_secs(5)).await;
             let (begun, none) = (Instant::now(), Raw::from_static("{}"));
             for n in 0..5 {
-                let more = Tool::new(format!("more-{n}"), "", |_cx, (): ()| async { Ok("more") });
-                handle.add_tool(more).unwrap();
+                handle.add_tool(more(format!("more-{n}"))).unwrap();
                 let heard = timeout(Duration::from_secs(9), changes.next()).await;
                 assert_eq!(heard.unwrap().unwrap().unwrap().change, Change::Tools);
                 let tools = client.tools().await.unwrap();

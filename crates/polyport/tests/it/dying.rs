@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use polyport::client::Connect;
 use polyport::{Client, ClientError, Command, Era, Patience, Raw, Revisions};
-use polyport_testkit::side_by_side;
+use polyport_testkit::{Fails, failing, side_by_side};
 
 /// Nothing in these tests takes so long.
 const LONG: Duration = Duration::from_secs(30);
@@ -17,30 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The steps of a session at which the script may fail; at one more it lives.
 const STEPS: u32 = 14;
 
-/// How a server fails.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Fails {
-    Dies,
-    /// It says that nothing more comes, and goes on to read.
-    ClosesHalf,
-    /// It neither reads nor says anything more.
-    Silent,
-    /// One byte a second, and no end of the line.
-    Drips,
-}
-
-const ALL: [Fails; 4] = [Fails::Dies, Fails::ClosesHalf, Fails::Silent, Fails::Drips];
-
-/// A server that fails at its step `STEP`, as `HOW` says, and has a child of its own. `at N` is a step; `half` says the first half of a
-/// message. It knows the method by which a modern one is asked for what it is if `ERA` says so.
+/// A server that has a child of its own. It knows the method by which a modern one is asked for what it is if `ERA` says so.
 const SCRIPT: &str = r#"
-at() { if [ "$STEP" = "$1" ]; then "$HOW"; fi; }
-Dies() { kill -9 $$; }
-ClosesHalf() { exec >&-; while read -r line; do :; done; exit 0; }
-Silent() { exec sleep 1000; }
-Drips() { while printf '{'; do sleep 1; done; }
-half() { printf '%s' "$1"; }
-say() { printf '%s\n' "$1"; }
 # What has the output open keeps it open.
 case "$HOW" in ClosesHalf) sleep 1000 >&- & ;; *) sleep 1000 & ;; esac
 printf '%s\n' "$!" "$$" >> "$PIDS"
@@ -51,13 +29,13 @@ case "$ERA" in
   *) found='"error":{"code":-32601,"message":"no"}' ;;
 esac
 while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  number
   case "$line" in
-    *'"server/discover"'*) at 2; half '{"jsonrpc":"2.0",'; at 3; say "\"id\":$id,$found}"; at 4 ;;
-    *'"initialize"'*) at 5; half '{"jsonrpc":"2.0",'; at 6; say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"; at 7 ;;
+    *'"server/discover"'*) answer 2 "$found" ;;
+    *'"initialize"'*) answer 5 '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *'"notifications/initialized"'*) at 8 ;;
-    *'"tools/list"'*) at 9; half '{"jsonrpc":"2.0",'; at 10; say "\"id\":$id,\"result\":{$more$kept\"tools\":[]}}" ;;
-    *'"tools/call"'*) at 11; say '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'; at 12; half '{"jsonrpc":"2.0",'; at 13; say "\"id\":$id,\"result\":{$more\"content\":[]}}"; at 14 ;;
+    *'"tools/list"'*) at 9; half; at 10; rest "\"result\":{$more$kept\"tools\":[]}" ;;
+    *'"tools/call"'*) at 11; printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n'; answer 12 "\"result\":{$more\"content\":[]}" ;;
   esac
 done
 "#;
@@ -92,7 +70,7 @@ impl Case {
         ];
         let mut all = Vec::new();
         for (server, speaks) in pairs {
-            for fails in ALL {
+            for fails in Fails::ALL {
                 for step in 1..=STEPS + 1 {
                     let comes = match step {
                         2..=4 => speaks != Revisions::of(Era::Legacy),
@@ -124,10 +102,7 @@ impl Case {
 }
 
 async fn connect(case: Case, pids: &Path, patience: Duration) -> Result<Client, ClientError> {
-    let command = Command::new("sh")
-        .args(["-c", SCRIPT])
-        .env("STEP", case.step.to_string())
-        .env("HOW", format!("{:?}", case.fails))
+    let command = failing(SCRIPT, case.step, case.fails)
         .env("ERA", format!("{:?}", case.server))
         .env("PIDS", pids);
     let patience = Patience {
