@@ -67,9 +67,10 @@ def run(job, step):
     words, cannot = method(step)
     if cannot:
         return {"blank": cannot}
-    target = ["--server-url", job["url"], "--transport", job["transport"]] if "url" in job else job["command"]
     options = ["-q", "--format", "json", "--protocol-era", job["era"], "--method", *words]
-    command = [*job["inspector"], "--cli", *target, *options]
+    # What follows the two dashes is the server's, whatever it looks like.
+    target = ["--server-url", job["url"], "--transport", job["transport"]] if "url" in job else ["--", *job["command"]]
+    command = [*job["inspector"], "--cli", *options, *target]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=job["step_seconds"])
     except subprocess.TimeoutExpired:
