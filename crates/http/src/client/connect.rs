@@ -2,33 +2,27 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
-use hyper_util::client::legacy::connect::{Connect, Connection as Conn, HttpConnector};
-use hyper_util::client::legacy::{Client, Error};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{Connect, Connection as Conn};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use polyport_rt::{BoxFuture, CallError};
-use tokio::time::timeout;
 use tower_service::Service;
 
 use super::coding::TAKEN;
+use super::dial::{Within, plain, tcp};
 use super::direct::Direct;
 use super::proxy::{Kind, Proxy};
+use super::sends::{IDLE, IDLE_FOR, Sends, Unsent};
 use super::target::{Target, same_origin};
 use super::words;
 use crate::body::Body;
 
-/// How long a connection may take to be made: until it is there, and until proxy and TLS have agreed to it.
-const CONNECTING: Duration = Duration::from_secs(10);
-/// Connections that are kept although nothing is asked, and for how long.
-pub(super) const IDLE: usize = 32;
-pub(super) const IDLE_FOR: Duration = Duration::from_secs(60);
 /// How often one request is sent on to another place of the same server.
 const REDIRECTS: usize = 3;
 const AGENT: HeaderValue =
@@ -52,38 +46,6 @@ enum Secured {
     No,
     Any,
     Http1,
-}
-
-pub(super) trait Sends: Send + Sync {
-    fn send(&self, request: Request<Body>) -> BoxFuture<Result<Response<Incoming>, Unsent>>;
-}
-
-/// Why a request got no answer.
-pub(super) enum Unsent {
-    /// There is no connection to send it on.
-    NoConnection(Box<dyn std::error::Error + Send + Sync>),
-    /// One broke, and it may have been sent.
-    Broken(hyper::Error),
-    /// One or the other, as the pool says.
-    Pooled(Error),
-}
-
-impl Unsent {
-    fn is_before(&self) -> bool {
-        match self {
-            Self::NoConnection(_) => true,
-            Self::Broken(_) => false,
-            Self::Pooled(error) => error.is_connect(),
-        }
-    }
-
-    fn cause(&self) -> &(dyn std::error::Error + 'static) {
-        match self {
-            Self::NoConnection(error) => &**error,
-            Self::Broken(error) => error,
-            Self::Pooled(error) => error,
-        }
-    }
 }
 
 impl<C: Connect + Clone + Send + Sync + 'static> Sends for Client<C, Body> {
@@ -243,20 +205,6 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Makes connections without TLS.
-pub(super) fn plain() -> Within<HttpConnector> {
-    Within(tcp())
-}
-
-fn tcp() -> HttpConnector {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECTING));
-    tcp.set_keepalive(Some(IDLE_FOR));
-    tcp
-}
-
 fn over<C>(connector: C, secured: Secured) -> Result<Arc<dyn Sends>, CallError>
 where
     C: Service<Uri> + Clone + Send + Sync + Unpin + 'static,
@@ -283,68 +231,5 @@ where
     {
         let why = "this program has been built without TLS (feature tls)".to_owned();
         Err(CallError::Unreachable(why))
-    }
-}
-
-/// Connects within the time that a connection may take.
-#[derive(Clone)]
-pub(super) struct Within<C>(C);
-
-impl<C> Service<Uri> for Within<C>
-where
-    C: Service<Uri>,
-    C::Future: Send + 'static,
-    C::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    type Response = C::Response;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = BoxFuture<Result<C::Response, Self::Error>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(cx).map_err(Into::into)
-    }
-
-    fn call(&mut self, server: Uri) -> Self::Future {
-        let connecting = self.0.call(server);
-        Box::pin(async {
-            match timeout(CONNECTING, connecting).await {
-                Ok(connected) => connected.map_err(Into::into),
-                Err(_) => Err(format!("no connection after {CONNECTING:?}").into()),
-            }
-        })
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    /// Connects, and then nothing more comes.
-    #[derive(Clone)]
-    struct Hangs;
-
-    impl Service<Uri> for Hangs {
-        type Response = ();
-        type Error = std::io::Error;
-        type Future = std::future::Pending<Result<(), std::io::Error>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, _: Uri) -> Self::Future {
-            std::future::pending()
-        }
-    }
-
-    // req: S-GONE
-    #[tokio::test(start_paused = true)]
-    async fn a_proxy_or_tls_that_never_agrees_is_given_up() {
-        let begun = tokio::time::Instant::now();
-        let connecting = Within(Hangs).call("https://localhost/".parse().unwrap());
-        let connected = timeout(CONNECTING * 100, connecting).await.unwrap();
-        assert_eq!(begun.elapsed(), CONNECTING);
-        assert!(connected.unwrap_err().to_string().contains("10s"));
     }
 }

@@ -13,7 +13,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 use tower_service::Service;
 
-use super::connect::{IDLE, IDLE_FOR, Sends, Unsent, Within};
+use super::dial::Within;
+use super::sends::{IDLE, IDLE_FOR, Sends, Unsent};
 use crate::body::Body;
 
 /// The server at one address.
@@ -178,7 +179,7 @@ mod tests {
     use tokio::sync::Notify;
     use tokio::task::JoinSet;
 
-    use super::super::connect::plain;
+    use super::super::dial::plain;
     use super::*;
 
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";

@@ -2,6 +2,7 @@
 
 pub(crate) mod coding;
 pub(crate) mod connect;
+mod dial;
 mod direct;
 mod head;
 mod listen;
@@ -9,6 +10,7 @@ mod notes;
 mod pair;
 mod proxy;
 mod resume;
+mod sends;
 mod streamable;
 pub(crate) mod take;
 pub(crate) mod target;
