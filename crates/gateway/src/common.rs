@@ -47,7 +47,7 @@ impl Common {
             .expect("no single resource is listened to");
         let _ = telling.listener.set(Arc::downgrade(&listener));
         Self {
-            link: Link::on_bus(name, connect, bus, None),
+            link: Link::on_bus(name, connect.shared(), bus, None),
             _listens: listener,
             _tells: telling,
         }

@@ -216,11 +216,15 @@ fn set<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Patterns,
     Ok(Patterns { set, written })
 }
 
-/// An address as it is written, and as it may be read: without escapes, without steps back, its scheme and host in small letters.
+/// An address as it is written, and as it may be read: as the web does, without escapes, without steps back, its scheme and host in small
+/// letters.
 fn ways(uri: &str) -> Vec<String> {
     let mut ways: Vec<String> = Vec::new();
     // Escapes are taken off once, as servers do.
-    for text in [uri.to_owned(), decode_broken_text(uri).into_owned()] {
+    let bare = |uri: &str| decode_broken_text(uri).into_owned();
+    let web = on_the_web(uri);
+    let (bare_web, web_bare) = (bare(&web), on_the_web(&bare(uri)));
+    for text in [uri.to_owned(), bare(uri), web, bare_web, web_bare] {
         let lower = in_small_letters(&text);
         for way in [text, without_steps(&lower), lower] {
             if !ways.contains(&way) {
@@ -229,6 +233,40 @@ fn ways(uri: &str) -> Vec<String> {
         }
     }
     ways
+}
+
+/// As servers read it that take it for an address of the web (WHATWG URL, 4.4): blanks around it and line breaks in it are nothing, a
+/// stroke back is one forward, a file is of this host, and the usual port goes without saying.
+fn on_the_web(uri: &str) -> String {
+    let text = uri.trim_matches(|c: char| c <= ' ');
+    let text = text.replace(['\t', '\n', '\r'], "").replace('\\', "/");
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return text;
+    };
+    let scheme = scheme.to_ascii_lowercase();
+    let port = match &*scheme {
+        "file" => "",
+        "http" | "ws" => ":80",
+        "https" | "wss" => ":443",
+        "ftp" => ":21",
+        _ => return text,
+    };
+    let path = rest.trim_start_matches('/');
+    let is_of_this_host = scheme == "file" && rest.len() - path.len() != 2;
+    let (host, path) = match path.find(['/', '?', '#']) {
+        _ if is_of_this_host => ("", path),
+        Some(end) => (
+            &path[..end],
+            path[end..]
+                .strip_prefix('/')
+                .unwrap_or_else(|| &path[end..]),
+        ),
+        None => (path, ""),
+    };
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let host = host.strip_suffix(port).unwrap_or(host);
+    let is_this = scheme == "file" && host.eq_ignore_ascii_case("localhost");
+    format!("{scheme}://{}/{path}", if is_this { "" } else { host })
 }
 
 /// Scheme and host; what follows them keeps its letters.
@@ -289,6 +327,18 @@ mod tests {
             "file:///x/key?y",
             "file:///x/key#y",
             "file:///a\\..\\secret\\a",
+            "file:/secret/a",
+            "file:secret/a",
+            "file://localhost/secret/a",
+            "file://LocalHost/secret/a",
+            "file://%6cocalhost/secret/a",
+            " file:///secret/a",
+            "file:///secret/a\u{0}",
+            "file:///se\tcret/a",
+            "fi\nle:///secret/a",
+            "file:///%7\r3ecret/a",
+            "file:\\\\\\secret\\a",
+            "file:///b/.\t./secret/a",
         ] {
             assert!(!seen.shows_address(uri), "{uri}");
         }
@@ -310,6 +360,18 @@ mod tests {
         assert!(exact.shows_address("file:///a%20b?x"));
         assert!(!seen.shows_address("file:///public/../secret"));
         assert!(!seen.shows_address("file:///public/%2e%2e/secret"));
+        assert!(!seen.shows_address("file:///public/.\t./secret"));
+        let seen = Seen::all().deny(["http://host/a/*"]).unwrap();
+        for uri in [
+            "http://host:80/a/b",
+            "http:/host/a/b",
+            "http:host/a/b",
+            "http://x:y@host/a/b",
+            "HTTP:\\\\HOST\\a/b",
+        ] {
+            assert!(!seen.shows_address(uri), "{uri}");
+        }
+        assert!(seen.shows_address("http://host:81/a/b"));
     }
 
     // req: S-GATE-RULES, S-GATE-BYTES

@@ -33,6 +33,10 @@ const LINES: usize = 20;
 const LINE: usize = 1_024;
 /// What waits for a child at each of the three steps of its end.
 const GRACE: Duration = Duration::from_secs(2);
+/// How many programs have started each other, in the environment of each.
+const DEPTH: &str = "POLYPORT_DEPTH";
+/// So many at most: one that starts itself would have no end.
+const DEEPEST: u32 = 5;
 /// The steps: its input is closed before the first.
 const STEPS: [Option<Signal>; 3] = [None, Some(Signal::TERM), Some(Signal::KILL)];
 /// Longer than all of them.
@@ -140,6 +144,14 @@ impl Command {
     /// # Errors
     /// There is no such program, or it cannot be run.
     pub fn start(&self) -> io::Result<(Child, Output, ChildStdin)> {
+        let depth = std::env::var(DEPTH).ok();
+        let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0);
+        if depth >= DEEPEST {
+            let why = format!(
+                "{DEEPEST} programs have started each other already: does a configuration name the program that reads it?"
+            );
+            return Err(io::Error::other(why));
+        }
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);
         if !self.inherits {
@@ -149,6 +161,7 @@ impl Command {
                 .filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.envs(passed);
         }
+        command.env(DEPTH, (depth + 1).to_string());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);

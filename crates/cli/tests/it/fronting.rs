@@ -290,3 +290,49 @@ fn nothing_is_left_of_a_server_that_listens_to_nobody() {
         }
     }
 }
+
+/// Programs that have this in their command line.
+fn running(word: &str) -> usize {
+    let programs = fs::read_dir("/proc").unwrap().flatten();
+    let lines = programs.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+    lines
+        .filter(|line| String::from_utf8_lossy(line).contains(word))
+        .count()
+}
+
+// req: S-GATE-ITSELF
+#[test]
+fn a_configuration_that_names_the_program_that_reads_it_has_an_end() {
+    let place = Place::new();
+    let file = place.path("itself.json");
+    let file = file.to_str().unwrap();
+    let itself = json!({"command": BINARY, "args": ["serve", "--config", file]});
+    place.write(
+        "itself.json",
+        &json!({"mcpServers": {"itself": itself}}).to_string(),
+    );
+    let words = [
+        "ls",
+        "--timeout",
+        "20",
+        "--",
+        BINARY,
+        "serve",
+        "--config",
+        file,
+    ];
+    let mut program = place.command(words).stderr(Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut most = 0;
+    while program.try_wait().unwrap().is_none() {
+        most = most.max(running(file));
+        assert!(Instant::now() < end, "it does not end");
+        thread::sleep(Duration::from_millis(20));
+    }
+    // With the one that lists.
+    assert!((2..=6).contains(&most), "{most} programs");
+    while running(file) > 0 {
+        assert!(Instant::now() < end, "{} programs are left", running(file));
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -163,8 +163,15 @@ impl Peer {
 
     /// Waits until no call of the client goes on here, or all is over, and then ends the connections that nobody has taken over.
     pub(crate) async fn retire(&self, next: &Arc<Shared>, mut over: watch::Receiver<bool>) {
+        let quiet = async {
+            // What the client had before may have the same connections.
+            for older in self.older() {
+                older.quiet().await;
+            }
+            self.quiet().await;
+        };
         tokio::select! {
-            () = self.quiet() => {}
+            () = quiet => {}
             _ = over.wait_for(|over| *over) => {}
         }
         let mut closing = JoinSet::new();
@@ -177,10 +184,15 @@ impl Peer {
         closing.join_all().await;
     }
 
+    /// What the client had before, as far as something still runs there.
+    fn older(&self) -> Vec<Arc<Self>> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        before.iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// The client is gone, and comes back with no answer.
     pub(super) fn let_go(&self) {
-        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        for peer in before.iter().filter_map(Weak::upgrade) {
+        for peer in self.older() {
             peer.asked.calls().clear();
             peer.quiet.notify_waiters();
         }

@@ -81,6 +81,8 @@ impl Peer {
             {
                 return None;
             }
+        } else if let Some(shown) = self.asked_for(server, uri) {
+            return Some(shown);
         }
         // One of a template that two servers have.
         let templates = self.kept[Kind::Templates as usize].now()?;
@@ -92,6 +94,14 @@ impl Peer {
         shared
             .any(is_of)
             .then(|| names::prefixed_uri(self.names()[server], uri))
+    }
+
+    /// The address by which a resource was asked for, where no list says it yet.
+    fn asked_for(&self, server: usize, uri: &str) -> Option<String> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |route: &Route| route.server == server && route.name == uri;
+        let found = places.iter().find(|(_, route)| is_it(route));
+        found.map(|(shown, _)| shown.clone())
     }
 
     /// Servers that may have the resource at this address.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use polyport::client::{Change, Changes, Connect};
 use polyport::model::ElicitResult;
 use polyport::{
-    Client, ClientError, Completer, Cx, Level, Raw, Revision, Revisions, Server, Service, Tool,
-    Wait,
+    Client, ClientError, Completer, Cx, Level, Raw, Revision, Revisions, Server, Service, TaskMode,
+    Tool, Wait,
 };
 use polyport_gateway::{Gateway, Seen, Upstream};
 use serde_json::json;
@@ -141,14 +141,20 @@ async fn a_call_that_runs_ends_as_it_would_have() {
             });
             let (slow, ended) = ending(Server::new("slow", "1").add_tool(slow));
             let count = Count::default();
-            let gateway = Gateway::new([count.of(slow, "slow", theirs)]);
+            let slow = count.of(slow, "slow", theirs);
+            let gateway = Gateway::new([slow.clone()]);
             let handle = gateway.handle();
             let client = client(gateway, ours).await;
             let none = json!({});
             let called = client.call("slow", &none);
             let change = async {
                 timeout(LONG, started.notified()).await.unwrap();
-                handle.replace([count.of(server("a"), "one", theirs)]);
+                // What took its place has its connection, too, and goes as well.
+                let one = count.of(server("a"), "one", theirs);
+                handle.replace([slow.clone(), one.clone()]);
+                let result = client.call("alpha", &json!({})).await.unwrap();
+                assert_eq!(text(&result), "alpha");
+                handle.replace([one]);
                 let result = client.call("alpha", &json!({})).await.unwrap();
                 assert_eq!(text(&result), "alpha");
                 go.notify_one();
@@ -169,11 +175,13 @@ async fn a_call_that_waits_for_answers_goes_on_where_it_asked() {
         for ours in ERAS {
             let (asks, ended) = ending(Server::new("asks", "1").add_tool(asking()));
             let count = Count::default();
-            let gateway = Gateway::new([count.of(asks, "asks", theirs)]);
+            let asks = count.of(asks, "asks", theirs);
+            let gateway = Gateway::new([asks.clone()]);
             let handle = gateway.handle();
             let service = Service::new(gateway);
             let connect = Connect::service(service.clone()).on_form(move |_| {
-                // Others take its place while it waits.
+                // Others take its place while it waits, one after the other.
+                handle.replace([asks.clone(), count.of(server("a"), "one", theirs)]);
                 handle.replace([]);
                 async { ElicitResult::accept(None) }
             });
@@ -239,6 +247,65 @@ async fn a_server_that_is_started_anew_keeps_its_subscriptions() {
                 updates.resource_updated("x://alpha");
             }
             assert_eq!(count.now(), 2, "{ours} to {theirs}");
+        }
+    }
+}
+
+// req: S-GATE-RELOAD
+#[tokio::test]
+async fn a_resource_is_told_of_under_the_address_that_was_asked_for() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let one = server("a");
+            let updates = one.handle();
+            let count = Count::default();
+            let both = [
+                count.of(one, "one", theirs),
+                count.of(server("b"), "two", theirs),
+            ];
+            let gateway = Gateway::new(both.clone());
+            let handle = gateway.handle();
+            let client = listener(gateway, ours).await;
+            let listed = client.resources().await.unwrap();
+            let shown = listed.iter().map(|it| it.uri.to_string());
+            let shown = shown
+                .filter(|uri| uri.ends_with("x://same"))
+                .collect::<Vec<_>>();
+            let [first, _] = &shown[..] else {
+                panic!("{shown:?}");
+            };
+            let mut changes = client.changes(resources([first])).await.unwrap();
+            let [one, two] = both;
+            handle.replace([one, two, count.of(server("c"), "three", theirs)]);
+            for _ in 0..3 {
+                let heard = timeout(LONG, changes.next()).await.unwrap();
+                let heard = heard.unwrap().unwrap().change;
+                assert_eq!(heard, Change::Updated(first.clone()), "{ours} to {theirs}");
+                updates.resource_updated("x://same");
+            }
+        }
+    }
+}
+
+// req: S-GATE-COMMON
+#[tokio::test]
+async fn a_task_where_all_share_a_session_is_waited_for() {
+    for theirs in ERAS {
+        for ours in ERAS {
+            let tool = Tool::new("slow", "", |_cx, (): ()| async { Ok("done") });
+            let shared = Server::new("a", "1").add_tool(tool.task(TaskMode::Optional));
+            let one = Count::default().of(shared, "one", theirs).in_common();
+            let client = listener(Gateway::new([one]), ours).await;
+            let result = client.request_raw("tools/call", r#"{"name":"slow"}"#, None);
+            let result = result.await.unwrap();
+            assert!(
+                result.as_str().contains("done"),
+                "{ours} to {theirs}: {result:?}"
+            );
+            assert!(
+                !result.as_str().contains("taskId"),
+                "{ours} to {theirs}: {result:?}"
+            );
         }
     }
 }

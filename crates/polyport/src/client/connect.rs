@@ -43,6 +43,7 @@ pub struct Connect {
     info: String,
     answers: Answers,
     behalf: Option<ClientFacts>,
+    is_shared: bool,
     looks_on: LooksOn,
     verdicts: Remembering,
     keeps: Keeps,
@@ -100,6 +101,7 @@ impl Connect {
             info: json!({"name": NAME, "version": env!("CARGO_PKG_VERSION")}).to_string(),
             answers: Answers::default(),
             behalf: None,
+            is_shared: false,
             looks_on: LooksOn::default(),
             verdicts: Remembering::in_process(),
             keeps: Keeps {
@@ -216,6 +218,14 @@ impl Connect {
         self
     }
 
+    /// Clients that know nothing of each other share the connection, once it is passed on ([`Relay`](super::Relay)): its server can ask none
+    /// of them anything, and what goes on there as a task is waited for, since others could look for it.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
     /// How long nothing at all may come of a request that is passed on ([`Relay`](super::Relay)): neither its answer, nor progress, nor a
     /// question. Then it is cancelled at the server. Default: as long as whoever asks waits, an hour at most.
     #[must_use]
@@ -309,7 +319,7 @@ impl Connect {
     }
 
     async fn open(self) -> Result<Client, ClientError> {
-        let (idle, room) = (self.idle, self.room.clone());
+        let (idle, is_shared, room) = (self.idle, self.is_shared, self.room.clone());
         let place = match room {
             Some(room) => Some(room.enter().await?),
             None => None,
@@ -317,6 +327,7 @@ impl Connect {
         let client = self.opened().await?;
         Ok(Client {
             idle,
+            is_shared,
             place: Mutex::new(place),
             ..client
         })
@@ -445,6 +456,7 @@ fn client(
         answers,
         receiver,
         behalf,
+        is_shared: false,
         idle: None,
         place: Mutex::default(),
         supports: Supports::default(),

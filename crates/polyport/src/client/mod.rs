@@ -87,6 +87,8 @@ pub struct Client {
     /// It speaks for somebody else: each request says for whom, where the era has that. What belongs to no request of theirs is for this
     /// one.
     behalf: Option<ClientFacts>,
+    /// Clients that know nothing of each other are passed on over it.
+    is_shared: bool,
     /// How long nothing may come of what is passed on.
     idle: Option<Duration>,
     /// Until its end.

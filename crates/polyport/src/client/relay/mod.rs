@@ -248,13 +248,16 @@ impl Shared {
     /// Is that something the client has an answer to itself?
     fn answers_itself(&self, method: &str) -> bool {
         let profile = self.client.opened.revision.profile();
-        profile.question(method).is_none() || self.client.answers.has(method)
+        self.client.is_shared
+            || profile.question(method).is_none()
+            || self.client.answers.has(method)
     }
 
     /// Do both sides have tasks, in the same form?
     fn shares_tasks(&self, context: &Context) -> bool {
         let theirs = self.client.opened.revision.profile().tasks;
-        if !self.client.offers_tasks() || theirs != context.envelope().profile().tasks {
+        let offers = self.client.offers_tasks() && !self.client.is_shared;
+        if !offers || theirs != context.envelope().profile().tasks {
             return false;
         }
         match theirs {
@@ -352,7 +355,9 @@ impl Shared {
                     .then(|| self.marks.note(&call.params, &result, &self.client));
                 words::complete(&without.flatten().unwrap_or(result), context)
             }
-            Err(ClientError::NeedsInput(needed)) => rounds::needed(*needed, context),
+            Err(ClientError::NeedsInput(needed)) if !self.client.is_shared => {
+                rounds::needed(*needed, context)
+            }
             Err(error) => Outcome::Failed(words::failed(error, self.name.as_deref())),
         }
     }
@@ -373,8 +378,9 @@ impl Shared {
         let receiver = self.client.receiver.clone();
         let answers = self.client.answers.clone();
         let profile = self.client.opened.revision.profile();
+        let is_shared = self.client.is_shared;
         Arc::new(move |method, params| {
-            if profile.question(method).is_none() || answers.has(method) {
+            if is_shared || profile.question(method).is_none() || answers.has(method) {
                 return receiver.answer(method, params);
             }
             asking.ask(method, params)
