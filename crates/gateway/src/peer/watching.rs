@@ -36,18 +36,23 @@ pub(super) async fn watch(peer: Weak<Peer>, server: usize, link: Link, mut is_fi
 impl Peer {
     /// A server is there that was not.
     async fn comes_back(&self, server: usize, relay: &Relay) {
+        let mut missed = Vec::new();
         for uri in self.bus.subscriptions() {
             let place = self.known_place(&uri);
-            if let Some(route) = place.filter(|route| route.server == server)
-                && let Err(error) = relay.subscribe(&route.name).await
-            {
+            let Some(route) = place.filter(|route| route.server == server) else {
+                continue;
+            };
+            if let Err(error) = relay.subscribe(&route.name).await {
                 tracing::warn!(%error, "a server that was started again does not take a subscription");
             }
+            missed.push(uri);
         }
         self.bus.tools_changed();
         self.bus.prompts_changed();
         self.bus.resources_changed();
-        self.bus.all_updated();
+        for uri in missed {
+            self.bus.updated(&uri);
+        }
         let mut tasks = self.bus.tasks();
         tasks.retain(|id| self.tasks.server(id) == Some(server));
         if !tasks.is_empty() {
