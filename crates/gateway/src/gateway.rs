@@ -182,6 +182,10 @@ async fn named(peer: &Peer, kind: Kind, mut call: Call) -> Outcome {
         let mut why = format!("Unknown {what}: {}", shorten(&name));
         if let Some(who) = who_may_have_it(peer, kind) {
             why.push_str(&who);
+            if peer.full().next().is_some() {
+                // It may well be known, to others.
+                return Outcome::Failed(RpcError::new(Code::Internal, why));
+            }
         }
         return Outcome::Failed(RpcError::invalid_params(why));
     };

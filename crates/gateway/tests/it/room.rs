@@ -53,6 +53,10 @@ async fn one_client_more_than_there_is_room_for_is_told_so_until_another_goes() 
                 assert!(connect.is_full(), "{at}");
                 let why = third(&service, ours).await.unwrap_err();
                 assert!(why.contains("max_sessions"), "{at}: {why}");
+                assert!(
+                    !why.contains("-32602"),
+                    "it is no fault of the client's: {why}"
+                );
                 // Who is there goes on.
                 calls(&first).await.unwrap();
                 calls(&second).await.unwrap();
