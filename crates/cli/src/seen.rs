@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use polyport::Raw;
 use polyport::client::List;
@@ -85,9 +86,18 @@ pub(crate) struct Argument {
 
 /// Keeps a list of a server. That it cannot be kept is no failure of anything.
 pub(crate) fn keep(typed: &Typed, list: List, entries: Vec<Callable>) {
-    let mut seen = read();
-    if seen.keep(&typed.server, list, entries) {
-        let _ = write(&mut seen);
+    apart_from_the_verb(|| {
+        let mut seen = read();
+        if seen.keep(&typed.server, list, entries) {
+            let _ = write(&mut seen);
+        }
+    });
+}
+
+/// What is read here may be any schema of anybody: a fault of ours in that is never in the way of what was asked.
+fn apart_from_the_verb(keep: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(keep)).is_err() {
+        tracing::error!("what a server offers is not kept for completion");
     }
 }
 
@@ -176,7 +186,7 @@ impl Callable {
         self.apart = apart(&reading, &offered);
         self.apart.truncate(NAMES);
         let arguments = offered.into_iter().map(|argument| Argument {
-            about: said(argument.about.as_str()),
+            about: said(argument.about.as_deref()),
             name: argument.name,
             values: argument.values,
         });
@@ -283,6 +293,17 @@ fn file() -> Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // req: S-COMPLETION
+    #[test]
+    fn a_fault_in_keeping_is_none_of_the_verb() {
+        let mut begun = false;
+        apart_from_the_verb(|| {
+            begun = true;
+            panic!("a fault of ours");
+        });
+        assert!(begun);
+    }
 
     fn words(server: &str) -> Vec<String> {
         vec![server.to_owned()]

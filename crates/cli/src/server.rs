@@ -322,6 +322,9 @@ pub(crate) fn held(client: &Client, result: &Raw, server: &str) -> Result<(), Fa
 const ANSWERS: &str =
     "call answers for a model with --sample-cmd COMMAND, and --root FOLDER names where we work";
 
+/// What to do where there was too little time.
+pub(crate) const LONGER: &str = "--timeout SECONDS waits longer";
+
 /// What a client's error means for the exit code, and what to do.
 pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
     let said = Failure::unexpected(format!("{server}: {error}"));
@@ -377,16 +380,15 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
             .hint("an answer has the id of its request; --frames shows both"),
         ClientError::TimedOut(late) => {
             let said = said.code(exit::TIMED_OUT);
-            let longer = "--timeout SECONDS waits longer";
             match late.program.as_deref().map(|program| &program.said[..]) {
-                None => said.hint(longer),
+                None => said.hint(LONGER),
                 Some([]) => said.hint(format!(
-                    "it has said nothing on standard error; does it serve MCP over stdio? {longer}"
+                    "it has said nothing on standard error; does it serve MCP over stdio? {LONGER}"
                 )),
                 Some(lines) => {
                     let lines = lines.join("\n    ");
                     said.hint(format!(
-                        "{longer}; it said last on standard error:\n    {lines}"
+                        "{LONGER}; it said last on standard error:\n    {lines}"
                     ))
                 }
             }

@@ -22,7 +22,7 @@ const PAIRS: usize = 2_000;
 pub(crate) struct Offered<'s> {
     /// What stands before the `=`.
     pub(crate) name: String,
-    pub(crate) about: Value,
+    pub(crate) about: Option<String>,
     /// What may stand behind it, where that is counted.
     pub(crate) values: Vec<String>,
     path: Vec<Step<'s>>,
@@ -42,7 +42,9 @@ pub(crate) fn offered<'s>(reading: &Reading<'s>, most: usize) -> Vec<Offered<'s>
             let Some(name) = said(&path) else { continue };
             all.push(Offered {
                 values: sayable(&name, reading, &place),
-                about: reading.told(&place)["description"].take(),
+                about: reading.told(&place)["description"]
+                    .as_str()
+                    .map(str::to_owned),
                 path: path.clone(),
                 name,
             });

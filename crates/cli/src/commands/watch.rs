@@ -36,7 +36,7 @@ const QUIET: Duration = Duration::from_secs(10);
 Printed are changes of the lists of tools, prompts and resources, as far as the server tells them,
 updates of the resources that are named, and with --level log messages. A server at an address that
 goes away is looked for again, until five tries in a row find nobody. Exit codes: 130 on Ctrl-C,
-0 after --for or --count, 4 when it is gone.
+0 after --for or --count, 4 when it is gone, 7 when it was not reached in time.
 
 Examples:
   polyport watch ./notes
@@ -90,9 +90,10 @@ impl Watch {
             json: self.json,
             left: self.count,
             begun: Instant::now(),
+            time: self.time,
         };
         let ended = runtime::run(async move {
-            let end = self.time.map(|time| tokio::time::Instant::now() + time);
+            let end = watch.time.map(|time| tokio::time::Instant::now() + time);
             watch.watch(first, end).await?;
             Ok(ExitCode::SUCCESS)
         });
@@ -131,6 +132,8 @@ struct Watching<F> {
     /// Changes after which it ends.
     left: Option<u32>,
     begun: Instant,
+    /// After that long it ends.
+    time: Option<Duration>,
 }
 
 /// Tries to reach a server again.
@@ -186,10 +189,15 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
                 Some(connect) => connect,
                 None => self.way.connect()?,
             };
-            let limit = Limit::begin(self.way.manner.timeout);
-            let connected = limit.holds(None, connect.connect());
+            let timeout = self.way.manner.timeout;
+            let (timeout, reached_by) = match again.is_first() {
+                // One that was never reached was not watched either: that is told.
+                true => (timeout.into_iter().chain(self.time).min(), None),
+                false => (timeout, end),
+            };
+            let connected = Limit::begin(timeout).holds(None, connect.connect());
             let connected = async { Ok(connected.await.and_then(|connected| connected)) };
-            let Some(connected) = until(end, connected).await? else {
+            let Some(connected) = until(reached_by, connected).await? else {
                 return Ok(());
             };
             let (gone, lived) = match connected {
@@ -205,7 +213,7 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
                 Err(error) if !again.is_first() && may_pass(&error) => {
                     (server::failure(&error, &self.shown), None)
                 }
-                Err(error) => return Err(server::failure(&error, &self.shown)),
+                Err(error) => return Err(self.unreached(&error, timeout)),
             };
             let pause = again.after(lived);
             let Some(pause) = pause.filter(|_| self.way.may_return()) else {
@@ -284,6 +292,19 @@ impl<F: Fn(Speaker, &[u8]) + Send + Sync + 'static> Watching<F> {
             return Err(self.untold("anything"));
         }
         Ok(())
+    }
+
+    /// It was not reached at all, in so long.
+    fn unreached(&self, error: &ClientError, timeout: Option<Duration>) -> Failure {
+        let failure = server::failure(error, &self.shown);
+        let is_ours = matches!(error, ClientError::TimedOut(_)) && timeout == self.time;
+        match failure.remedy().filter(|_| is_ours) {
+            Some(remedy) => {
+                let remedy = remedy.replace(server::LONGER, "--for SECONDS watches longer");
+                failure.hint(remedy)
+            }
+            None => failure,
+        }
     }
 
     /// The server does not say that it tells of these.

@@ -28,6 +28,7 @@ mod known;
 mod listening;
 mod log;
 mod memory;
+mod odd_schemas;
 mod partial;
 mod patience;
 mod reading;

@@ -95,7 +95,7 @@ fn changes_are_lines() {
 #[test]
 fn a_watch_ends() {
     let place = Place::new();
-    let (code, out, _) = run(&place, &["watch", "demo", "--for", "0.1"]);
+    let (code, out, _) = run(&place, &["watch", "demo", "--for", "1"]);
     assert_eq!((code, &*out), (0, ""));
     let child = watch(&place, &["notes"]);
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -106,6 +106,31 @@ fn a_watch_ends() {
         let (code, out, err) = run(&place, &["watch", "--era", era, "notes", uri]);
         assert_eq!((code, &*out), (5, ""), "{era}: {err}");
         assert!(err.contains(uri), "{err}");
+    }
+}
+
+/// One that was never reached was not watched, whatever ends the waiting.
+// req: S-CHANGES
+#[test]
+fn a_server_that_is_not_reached_in_time_is_not_watched() {
+    let place = Place::new();
+    for (times, longer) in [
+        (&["--for", "0.2"][..], "--for SECONDS watches longer"),
+        (&["--timeout", "0.2"], "--timeout SECONDS waits longer"),
+        (
+            &["--for", "0.2", "--timeout", "9"],
+            "--for SECONDS watches longer",
+        ),
+        (
+            &["--for", "9", "--timeout", "0.2"],
+            "--timeout SECONDS waits longer",
+        ),
+    ] {
+        let words = [&["watch"], times, &["--", "sleep", "20"]].concat();
+        let (code, out, err) = run(&place, &words);
+        assert_eq!((code, &*out), (7, ""), "{words:?}: {err}");
+        assert!(err.contains("no answer after 0.2 s"), "{words:?}: {err}");
+        assert!(err.contains(longer), "{words:?}: {err}");
     }
 }
 
