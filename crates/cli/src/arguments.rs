@@ -233,7 +233,11 @@ fn place_of<'s>(
     let (mut before, mut given) = (Some(before), given);
     for (nth, step) in path.iter().enumerate() {
         let count = before.map_or(0, Piece::elements);
-        let may_hold = |part: &Said<'s>| may_hold(reading, part, given);
+        let asked = match step {
+            Step::Member(name) => Some(*name),
+            Step::Next => None,
+        };
+        let may_hold = |part: &Said<'s>| may_hold(reading, part, given, asked);
         let next = match step {
             Step::Member(name) => reading.next_if(&at, places::Step::Member(name), &may_hold),
             Step::Next => reading.next(&at, places::Step::Element(count)),
@@ -243,6 +247,10 @@ fn place_of<'s>(
             Next::Never | Next::Open => return Ok(None),
             Next::Unknown => {
                 let known = reading.names_if(&at, &may_hold);
+                if let Some(name) = asked.filter(|name| reading.names(&at).contains(name)) {
+                    let with = apart_from(reading, &at, name, given);
+                    return Err(elsewhere(path, nth, &with, &known, given));
+                }
                 return Err(unknown(path, nth, &known, reading.root()));
             }
         };
@@ -256,6 +264,49 @@ fn place_of<'s>(
         };
     }
     Ok(Some(at))
+}
+
+/// What is given, as it is written, that leaves no alternative of a place which has a member of this name.
+fn apart_from(reading: &Reading<'_>, at: &Said<'_>, name: &str, given: &Piece) -> Vec<String> {
+    let others = given.written().filter(|(other, _)| *other != name);
+    let is_apart = |(other, value): &(&str, &Raw)| {
+        let alone = Piece::Written((*value).clone());
+        let alone = Piece::Members(BTreeMap::from([((*other).to_owned(), alone)]));
+        let may_hold = |part: &Said<'_>| may_hold(reading, part, &alone, Some(name));
+        let next = reading.next_if(at, places::Step::Member(name), &may_hold);
+        matches!(next, Next::Unknown)
+    };
+    let apart = others.filter(is_apart);
+    apart
+        .map(|(other, value)| format!("{other}={}", ui::cut(value.as_str(), 60)))
+        .collect()
+}
+
+/// What the first steps of a path lead to belongs to another alternative than what is given beside it.
+fn elsewhere(
+    path: &[Step<'_>],
+    nth: usize,
+    with: &[String],
+    known: &[&str],
+    given: &Piece,
+) -> Failure {
+    let before = match shown(&path[..nth]) {
+        before if before.is_empty() => before,
+        before => before + ".",
+    };
+    let named = |name: &String| format!("{before}{name}");
+    let with = match with {
+        [] => "what else is given".to_owned(),
+        with => with.iter().map(named).collect::<Vec<_>>().join(" and "),
+    };
+    let name = shown(&path[..=nth]);
+    let failure = Failure::usage(ui::one_line(&format!("{name} does not go with {with}")));
+    let others = known.iter().filter(|known| given.member(known).is_none());
+    let others: Vec<_> = others.map(|name| format!("{before}{name}")).collect();
+    match &others[..] {
+        [] => failure.hint("leave one of them out"),
+        others => failure.hint(format!("what does: {}", ui::one_line(&others.join(", ")))),
+    }
 }
 
 /// There is nothing of the name with which the first `nth` steps of a path end.

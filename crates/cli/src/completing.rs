@@ -64,16 +64,25 @@ fn all(program: &Command, before: &[String], last: &str, seen: &Seen) -> Vec<Pro
             .collect();
     }
     match verb.get_name() {
-        "help" => {
-            let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set());
-            let verbs = verbs.map(|verb| Proposal::new(verb.get_name(), about(verb.get_about())));
-            let is_verb = |name: &str| program.find_subcommand(name).is_some();
-            let topics = topics::ALL.iter().filter(|topic| !is_verb(topic.name));
-            let topics = topics.map(|t| Proposal::new(t.name, t.about));
-            verbs.chain(topics).collect()
-        }
+        "help" => helped(program, &read.plain),
         name => read.named(name, last, verb, seen),
     }
+}
+
+/// What there is to say more of behind these words: verbs of the verb that they name; of the program, and topics, where there are none.
+fn helped(program: &Command, words: &[String]) -> Vec<Proposal> {
+    let mut words = words.iter();
+    let Some(of) = words.try_fold(program, |of, word| of.find_subcommand(word)) else {
+        return Vec::new();
+    };
+    let is_whole = std::ptr::eq(of, program);
+    let verbs = of.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs = verbs.map(|verb| Proposal::new(verb.get_name(), about(verb.get_about())));
+    let is_verb = |name: &str| of.find_subcommand(name).is_some();
+    let topics = topics::ALL.iter().filter(|_| is_whole);
+    let topics = topics.filter(|topic| !is_verb(topic.name));
+    let topics = topics.map(|topic| Proposal::new(topic.name, topic.about));
+    verbs.chain(topics).collect()
 }
 
 /// The words after a verb.
@@ -259,7 +268,7 @@ fn arguments(of: &Callable, last: &str, given: &[String]) -> Vec<Proposal> {
     };
     let is_apart = |word: &str, (one, other): &(String, String)| {
         let is_given = |pattern: &str| given.iter().any(|word| is_of(word, pattern));
-        (word == one && is_given(other)) || (is_of(word, other) && is_given(one))
+        (is_of(word, one) && is_given(other)) || (is_of(word, other) && is_given(one))
     };
     found.retain(|proposal| !of.apart.iter().any(|pair| is_apart(&proposal.text, pair)));
     found

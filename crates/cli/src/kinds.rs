@@ -45,15 +45,21 @@ pub(crate) fn values(reading: &Reading<'_>, place: &Said<'_>) -> Vec<Value> {
 }
 
 /// May an alternative of a place hold beside what is given of that place? Not one that counts the values of a member, and not the one
-/// that is given.
-pub(crate) fn may_hold(reading: &Reading<'_>, alternative: &Said<'_>, given: &Piece) -> bool {
-    let mut given = given.written();
-    given.all(
-        |(name, given)| match reading.next_within(alternative, Step::Member(name)) {
-            Next::Known(place) => may_mean(&counted(reading, &place, 0), given),
-            Next::Never | Next::Open | Next::Unknown => true,
-        },
-    )
+/// that is given; nor one that has no room for a member. Whether there is room for the one that is `asked` for is left open.
+pub(crate) fn may_hold(
+    reading: &Reading<'_>,
+    alternative: &Said<'_>,
+    given: &Piece,
+    asked: Option<&str>,
+) -> bool {
+    let has_room = |name: &str| asked == Some(name) || !reading.shuts_out(alternative, name);
+    let means = |name: &str, given: &Raw| match reading.next_within(alternative, Step::Member(name))
+    {
+        Next::Known(place) => may_mean(&counted(reading, &place, 0), given),
+        Next::Never | Next::Open | Next::Unknown => true,
+    };
+    let may_be = given.written().all(|(name, given)| means(name, given));
+    may_be && given.names().all(has_room)
 }
 
 /// May a text that is given mean one of these values?

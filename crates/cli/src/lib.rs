@@ -37,6 +37,7 @@ mod progress;
 mod reach;
 mod reaching;
 mod references;
+mod refused;
 mod remote;
 mod render;
 mod runtime;

@@ -46,6 +46,15 @@ impl Piece {
         })
     }
 
+    /// The names of its members, so far.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let members = match self {
+            Self::Members(members) => Some(members),
+            _ => None,
+        };
+        members.into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
     /// How many elements it has so far.
     pub(crate) fn elements(&self) -> usize {
         match self {

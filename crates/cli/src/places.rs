@@ -209,6 +209,16 @@ impl<'a> Reading<'a> {
         visit: &mut impl FnMut(&'a Value),
     ) {
         self.begin();
+        self.each_within(place, unions, visit);
+    }
+
+    /// The same within a question that has begun.
+    fn each_within(
+        &self,
+        place: &Said<'a>,
+        unions: Option<&dyn Fn(&Said<'a>) -> bool>,
+        visit: &mut impl FnMut(&'a Value),
+    ) {
         let mut open = Vec::new();
         schemas(place, &mut open);
         let mut seen = HashSet::new();
@@ -229,6 +239,17 @@ impl<'a> Reading<'a> {
                 open.extend(unions.flat_map(|union| schemas_that(union, may_hold)));
             }
         }
+    }
+
+    /// Does something that holds in any case say that there is no member of this name, nor of any that it does not say? Within a question
+    /// that has begun.
+    pub(crate) fn shuts_out(&self, place: &Said<'a>, name: &str) -> bool {
+        let mut is_shut = false;
+        self.each_within(place, None, &mut |schema| {
+            let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+            is_shut |= is_closed && matches!(self.member_of(schema, name), Next::Unknown);
+        });
+        is_shut
     }
 
     /// What is told of a place: the schema that has the first say, and texts and a default that others give to it.

@@ -322,6 +322,9 @@ pub(crate) fn held(client: &Client, result: &Raw, server: &str) -> Result<(), Fa
 const ANSWERS: &str =
     "call answers for a model with --sample-cmd COMMAND, and --root FOLDER names where we work";
 
+/// A code of SDKs that no revision defines: whoever asks may not have it.
+const DENIED: i32 = -32003;
+
 /// What to do where there was too little time.
 pub(crate) const LONGER: &str = "--timeout SECONDS waits longer";
 
@@ -345,10 +348,17 @@ pub(crate) fn failure(error: &ClientError, server: &str) -> Failure {
         ClientError::Refused(_) if let Some(hint) = answers::visit_first(error) => {
             said.code(8).hint(hint)
         }
-        ClientError::Refused(refused) if is_unknown(refused.code) => said.code(5),
         ClientError::Refused(refused) if refused.code == Code::MissingCapability.number() => said
             .code(8)
             .hint(ANSWERS),
+        ClientError::Refused(refused) => match refused.code {
+            CODE_RESOURCE_NOT_FOUND => said.code(5),
+            DENIED => Failure::unexpected(format!("{server}: access is denied: {refused}"))
+                .code(3)
+                .hint(who_asks(403, &secrets::headers())),
+            // What was asked for may tell more.
+            _ => said.code(6),
+        },
         ClientError::Unreachable(why) if why.contains("the proxy ") => said
             .code(4)
             .hint("does the proxy run? NO_PROXY=HOST leaves a host out"),
@@ -411,9 +421,4 @@ fn who_asks(code: u16, given: &[String]) -> String {
             format!("it refuses the {given} that was given: is it expired, or for another server?")
         }
     }
-}
-
-/// Does the code say that there is no such thing, in one era or the other?
-fn is_unknown(code: i32) -> bool {
-    code == Code::InvalidParams.number() || code == CODE_RESOURCE_NOT_FOUND
 }

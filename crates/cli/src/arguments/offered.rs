@@ -61,14 +61,13 @@ pub(crate) fn offered<'s>(reading: &Reading<'s>, most: usize) -> Vec<Offered<'s>
 pub(crate) fn apart(reading: &Reading<'_>, all: &[Offered<'_>]) -> Vec<(String, String)> {
     let mut apart = Vec::new();
     let mut left = PAIRS;
-    for one in all.iter().filter(|one| tells(reading, one)) {
+    for one in all.iter().take(ENOUGH).filter(|one| tells(reading, one)) {
         // Only what stands beside it can belong to another alternative.
         let parent = &one.path[..one.path.len() - 1];
         let beside = |other: &&Offered<'_>| {
             other.path.starts_with(parent) && !other.path.starts_with(&one.path)
         };
-        for value in &one.values {
-            let word = format!("{}={value}", one.name);
+        for word in words(one) {
             let given = as_written(std::slice::from_ref(&word));
             for other in all.iter().filter(beside) {
                 if left == 0 {
@@ -116,11 +115,17 @@ pub(crate) fn can_be_said(name: &str) -> bool {
     said(&[Step::Member(name)]).is_some()
 }
 
-/// Is there an alternative that does not fit a value of this argument, where another does?
+/// The words that give an argument: one for each value, where these are counted.
+fn words(one: &Offered<'_>) -> Vec<String> {
+    let word = |value: &str| format!("{}={value}", one.name);
+    match &one.values[..] {
+        [] => vec![word("")],
+        values => values.iter().map(|value| word(value)).collect(),
+    }
+}
+
+/// Is there an alternative that does not fit a value of this argument, or has no room for it, where another does?
 fn tells(reading: &Reading<'_>, one: &Offered<'_>) -> bool {
-    let Some(value) = one.values.first() else {
-        return false;
-    };
     let mut at = reading.whole();
     let Some((Step::Member(name), before)) = one.path.split_last() else {
         return false;
@@ -132,8 +137,14 @@ fn tells(reading: &Reading<'_>, one: &Offered<'_>) -> bool {
             Step::Next => return false,
         }
     }
-    let given = as_written(&[format!("{name}={value}")]);
-    reading.is_told(&at, &|part| may_hold(reading, part, &given))
+    let tells = |value: &str| {
+        let given = as_written(&[format!("{name}={value}")]);
+        reading.is_told(&at, &|part| may_hold(reading, part, &given, None))
+    };
+    match &one.values[..] {
+        [] => tells(""),
+        values => values.iter().take(ENOUGH).any(|value| tells(value)),
+    }
 }
 
 /// The steps that may be taken from a place.

@@ -222,7 +222,8 @@ fn the_alternative_that_is_meant_types_the_others() {
         (&["n=7", "kind=b"], Ok(json!({"kind": "b", "n": "7"}))),
         (&["n=7", "kind:=\"b\""], Ok(json!({"kind": "b", "n": "7"}))),
         (&["kind=a", "n=x"], Err("n: \"x\" is no integer")),
-        (&["kind=b", "a=1"], Err("there is no argument a")),
+        (&["kind=b", "a=1"], Err("a does not go with kind=\"b\"")),
+        (&["kind=b", "c=1"], Err("there is no argument c")),
         (&["kind=b", "b=1"], Ok(json!({"kind": "b", "b": "1"}))),
         // What fits none of them tells nothing, nor does what is not given.
         (&["kind=z", "n=7"], Ok(json!({"kind": "z", "n": 7}))),
@@ -253,6 +254,70 @@ fn the_alternative_that_is_meant_types_the_others() {
                 }
             }
         }
+    }
+}
+
+// req: S-ARGS
+#[test]
+fn an_alternative_without_room_for_what_is_given_is_not_meant() {
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
+    let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
+    let names = [
+        closed(json!({"path": text, "n": number})),
+        closed(json!({"addr": text, "n": text})),
+    ];
+    let open = json!({"properties": {"addr": text, "n": text}});
+    let modes = [
+        closed(json!({"mode": {"enum": ["r", "w"]}, "n": number, "path": text})),
+        closed(json!({"mode": {"enum": ["r", "x"]}, "n": text, "addr": text})),
+    ];
+    for (union, words, want) in [
+        (json!(names), "path=p n=7", r#"{"n":7,"path":"p"}"#),
+        (json!(names), "n=7 addr=p", r#"{"addr":"p","n":"7"}"#),
+        // One that has room for others may be meant all the same.
+        (
+            json!([names[0], open]),
+            "addr=p n=7",
+            r#"{"addr":"p","n":"7"}"#,
+        ),
+        (
+            json!(names),
+            "path=p addr=q",
+            "path does not go with addr=\"q\"; what does: n",
+        ),
+        (json!(modes), "mode=w n=7", r#"{"mode":"w","n":7}"#),
+        (json!(modes), "mode=x n=7", r#"{"mode":"x","n":"7"}"#),
+        (json!(modes), "mode=r n=7", r#"{"mode":"r","n":7}"#),
+        (
+            json!(modes),
+            "mode=r addr=q n=7",
+            r#"{"addr":"q","mode":"r","n":"7"}"#,
+        ),
+        (
+            json!(modes),
+            "mode=x path=p",
+            "path does not go with mode=\"x\"; what does: n, addr",
+        ),
+        (
+            json!(modes),
+            "path=p mode=x n=7",
+            "path does not go with mode=\"x\"; what does: addr",
+        ),
+    ] {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let deep: Vec<String> = words.iter().map(|word| format!("deep.{word}")).collect();
+        let union = json!({"oneOf": union});
+        let whole = json!({"properties": {"deep": union}});
+        let got = |words: &[String], schema: &Value| match parse(words, schema) {
+            Ok(sent) => serde_json::to_string(&sent).unwrap(),
+            Err(failure) => format!("{}; {}", failure.message(), failure.remedy().unwrap()),
+        };
+        assert_eq!(got(&words, &union), want, "{words:?} {union}");
+        let nested = got(&deep, &whole).replace("deep.", "");
+        let nested = nested
+            .strip_prefix("{\"deep\":")
+            .map_or(&*nested, |it| &it[..it.len() - 1]);
+        assert_eq!(nested, want, "{deep:?} {whole}");
     }
 }
 

@@ -21,6 +21,7 @@ use crate::logs;
 use crate::otherwise::otherwise;
 use crate::printing::Printing;
 use crate::progress::{self, Meter};
+use crate::refused::{self, Wanted};
 use crate::runtime::unless_after;
 use crate::seen::{self, Callable};
 use crate::server::{self, Words};
@@ -210,7 +211,7 @@ impl Asked {
         let asked = self.limit.within(client, asked);
         let failed = |error: &ClientError| match error {
             ClientError::NotOffered(what) if self.is_task => no_task(tool, what, server),
-            _ => server::failure(error, server),
+            _ => refused::failure(error, server, Wanted::Tool(tool)),
         };
         let raw = unless_after(self.cancel_after, answers.during(asked, failed)).await??;
         let took = begun.elapsed();

@@ -35,16 +35,29 @@ impl Help {
             return Ok(ExitCode::SUCCESS);
         }
         let mut verb = &mut program;
-        for word in &self.words {
+        for (nth, word) in self.words.iter().enumerate() {
             let mut names: Vec<String> = verb
                 .get_subcommands()
                 .filter(|verb| !verb.is_hide_set())
                 .map(|verb| verb.get_name().to_owned())
                 .collect();
-            names.extend(topics::ALL.iter().map(|topic| topic.name.to_owned()));
-            verb = verb.find_subcommand_mut(word).ok_or_else(|| {
-                Failure::usage(format!("there is no verb and no topic {word}"))
-                    .hint(super::instead(word, &names))
+            let is_topic = topics::ALL.iter().any(|topic| topic.name == word);
+            let of = match nth {
+                0 => {
+                    names.extend(topics::ALL.iter().map(|topic| topic.name.to_owned()));
+                    None
+                }
+                _ => Some(verb.get_name().to_owned()),
+            };
+            verb = verb.find_subcommand_mut(word).ok_or_else(|| match of {
+                None => Failure::usage(format!("there is no verb and no topic {word}"))
+                    .hint(super::instead(word, &names)),
+                Some(of) => {
+                    Failure::usage(format!("{of} has no verb {word}")).hint(match is_topic {
+                        true => format!("{word} is a topic by itself: polyport help {word}"),
+                        false => super::instead(word, &names),
+                    })
+                }
             })?;
         }
         let mut text = verb.render_help().to_string();

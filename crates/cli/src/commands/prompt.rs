@@ -12,6 +12,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::pieces;
 use crate::printing::Printing;
+use crate::refused::{self, Wanted};
 use crate::render;
 use crate::server::{self, Words};
 use crate::{ui, verb};
@@ -60,7 +61,9 @@ impl GetPrompt {
             let asked = client.request_raw("prompts/get", &params, Some(Wait::default()));
             let asked = limit.or(Patience::default().request).within(client, asked);
             let raw = answers
-                .during(asked, |error| server::failure(error, &shown))
+                .during(asked, |error| {
+                    refused::failure(error, &shown, Wanted::Prompt(&prompt.name))
+                })
                 .await?;
             let read: GetPromptResult = server::decoded(client, &raw, &shown)?;
             if is_document {

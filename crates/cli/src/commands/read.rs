@@ -7,6 +7,7 @@ use polyport::model::ReadResourceResult;
 
 use crate::failure::Failure;
 use crate::printing::Printing;
+use crate::refused::{self, Wanted};
 use crate::server::{self, Words};
 use crate::{render, ui, verb};
 
@@ -46,7 +47,8 @@ impl Read {
         let params = serde_json::json!({"uri": uri}).to_string();
         verb::with(named, async |client| {
             let raw = client.request_raw("resources/read", &params, None).await;
-            let raw = raw.map_err(|error| server::failure(&error, &shown))?;
+            let raw =
+                raw.map_err(|error| refused::failure(&error, &shown, Wanted::Resource(uri)))?;
             if is_document {
                 server::held(client, &raw, &shown)?;
                 self.printing.document(&raw).await?;

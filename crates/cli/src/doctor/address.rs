@@ -295,7 +295,13 @@ async fn refused(
             } else {
                 "is it a server of MCP? --timeout SECONDS waits longer"
             }),
-        _ => Check::of("answer", "it answers", &failure),
+        _ => {
+            let check = Check::of("answer", "it answers", &failure);
+            match failure.remedy() {
+                Some(_) => check,
+                None => check.remedy("is this the address of an MCP endpoint? most have /mcp"),
+            }
+        }
     };
     report.add(check)
 }

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::report::{Check, Report, time};
 use super::{failed, lint};
 use crate::failure::Failure;
+use crate::limit::Limit;
 use crate::reach::Manner;
+use crate::server::LONGER;
 use crate::{exit, ui};
 
 /// How long all lists may take together, however many pages they have; longer where one request may.
@@ -21,11 +23,43 @@ const PINGS: usize = 3;
 /// A round trip that takes longer is felt.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Looks at a server that answers. Do messages travel with headers?
+/// Looks at a server that answers, in the time that is left. Do messages travel with headers?
 ///
 /// # Errors
 /// Nobody reads.
 pub(super) async fn examine(
+    report: &mut Report,
+    client: &Client,
+    manner: &Manner,
+    has_headers: bool,
+) -> Result<(), Failure> {
+    let limit = Limit::begin(report.in_time(manner).timeout);
+    let looking = async { Ok(look(report, client, manner, has_headers).await) };
+    match limit.within(client, looking).await {
+        Ok(looked) => looked,
+        Err(late) => give_up(report, late, manner),
+    }
+}
+
+/// No time is left in the middle of it. It speaks MCP: what is to be done is about the request that is open.
+fn give_up(report: &mut Report, late: ClientError, manner: &Manner) -> Result<(), Failure> {
+    let ClientError::TimedOut(mut late) = late else {
+        return Ok(());
+    };
+    let Some((id, name)) = report.next() else {
+        return Ok(());
+    };
+    late.after = manner.timeout.unwrap_or(late.after);
+    let open = late.standing.iter().find_map(|now| now.open.first());
+    let remedy = match open {
+        Some(open) => format!("answer {}; {LONGER}", open.method),
+        None => LONGER.to_owned(),
+    };
+    let late = failed(&ClientError::TimedOut(late));
+    report.give_up(Check::of(id, format!("time for {name}"), &late).remedy(remedy))
+}
+
+async fn look(
     report: &mut Report,
     client: &Client,
     manner: &Manner,

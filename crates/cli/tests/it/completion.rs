@@ -128,6 +128,12 @@ fn words_are_proposed() {
         ),
         (&["help", "ex"], &["exit-codes"]),
         (&["help", "wat"], &["watch"]),
+        (
+            &["help", "config", ""],
+            &["show", "check", "schema", "path"],
+        ),
+        (&["help", "config", "show", ""], &[]),
+        (&["help", "exit-codes", ""], &[]),
         (&["completion", "f"], &["fish"]),
     ];
     for (words, want) in cases {

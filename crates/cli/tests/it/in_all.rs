@@ -4,11 +4,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use polyport::Revision;
+use polyport_testkit::child::scripted;
 use serde_json::{Value, json};
 
 use crate::asking::run;
 use crate::doctoring::answering;
-use crate::support::Place;
+use crate::support::{Place, with_script};
 
 /// What one answer takes. One is in time for `--timeout 1`, two are not.
 const PAUSE: Duration = Duration::from_millis(700);
@@ -140,4 +141,41 @@ fn a_command_that_hangs_ends_soon_after_the_time() {
         !runs()
     });
     assert!(gone, "{pid} is still there");
+}
+
+/// A server that speaks MCP and then is silent is not asked whether it does: what is open is named.
+// req: S-TOTAL
+#[test]
+fn the_doctor_names_the_request_that_is_open() {
+    let place = Place::new();
+    let silent = scripted("listed() { return 1; }");
+    let program = with_script(&["doctor", "--timeout", "1"], &silent, &[]);
+    let url = slow(Some("tools/list"), Duration::from_secs(3));
+    let address = ["doctor", "--timeout", "1", &url];
+    for words in [&program[..], &address] {
+        let (code, out, err) = run(&place, words);
+        assert_eq!((code, &*err), (7, ""), "{out}");
+        for part in [
+            "time for list ",
+            "no answer to tools/list after 1.0 s",
+            "answer tools/list; --timeout SECONDS waits longer",
+        ] {
+            assert!(out.contains(part), "{part}: {out}");
+        }
+        assert!(!out.contains("does it serve MCP"), "{out}");
+    }
+}
+
+/// A page in place of an endpoint.
+// req: S-TOTAL
+#[test]
+fn the_doctor_has_a_remedy_for_a_page() {
+    let place = Place::new();
+    let port = answering(|_| {
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\nConnection: close\r\n\r\n<p>\n".to_owned()
+    });
+    let (code, out, _) = run(&place, &["doctor", &format!(":{port}/html")]);
+    assert_eq!(code, 6, "{out}");
+    let remedy = "is this the address of an MCP endpoint?";
+    assert!(out.contains(remedy), "{out}");
 }

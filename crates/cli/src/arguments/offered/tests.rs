@@ -147,6 +147,33 @@ fn what_belongs_to_another_alternative_is_kept_apart() {
 
 // req: S-COMPLETION
 #[test]
+fn every_value_and_every_name_may_tell_alternatives_apart() {
+    let both = |a: Value, b: Value| json!({"oneOf": [{"properties": a}, {"properties": b}]});
+    let modes = both(
+        json!({"mode": {"enum": ["r", "w"]}, "path": {}}),
+        json!({"mode": {"enum": ["r", "x"]}, "addr": {}}),
+    );
+    let names = both(json!({"path": {}, "n": {}}), json!({"addr": {}, "n": {}}));
+    let mut closed = names.clone();
+    for nth in [0, 1] {
+        closed["oneOf"][nth]["additionalProperties"] = json!(false);
+    }
+    for (schema, want) in [
+        (modes, &["mode=w addr=", "mode=x path="][..]),
+        (names, &[]),
+        (closed, &["addr= path=", "path= addr="]),
+    ] {
+        let reading = Reading::of(&schema);
+        let apart = apart(&reading, &offered(&reading, 100));
+        let pairs = apart.iter().map(|(one, other)| format!("{one} {other}"));
+        let mut pairs: Vec<String> = pairs.collect();
+        pairs.sort();
+        assert_eq!(pairs, want, "{schema}");
+    }
+}
+
+// req: S-COMPLETION
+#[test]
 fn what_is_given_already_is_not_offered_in_another_way() {
     for (given, word, want) in [
         (&["a=1"][..], "b=", true),
