@@ -7,7 +7,7 @@
 //! - `own`: where our own file is. `check`, `settings`: what it may say, to the letter. `change`: what it becomes.
 //! - `install`: an entry in a host's file. `edit`: in its text. `write`: onto the disk. `undo`: and back to the byte.
 //! - `word`: what a word on the command line means.
-//! - `variables`: what is filled in. `secret`, `mask`: what is not shown. `masked`: a whole file without it.
+//! - `variables`: what is filled in. `secret`, `single`, `mask`: what is not shown. `masked`: a whole file without it.
 
 mod change;
 mod check;
@@ -25,6 +25,7 @@ pub mod own;
 mod places;
 mod secret;
 mod settings;
+mod single;
 mod undo;
 mod variables;
 mod word;

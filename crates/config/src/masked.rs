@@ -4,9 +4,9 @@
 mod quoted;
 
 use crate::hosts::holds_servers;
-use crate::mask::{self, may_hold_secret};
 use crate::node::Format;
 use crate::secret::{MASK, is_secret_name};
+use crate::single::{self, Next, may_hold_secret};
 use quoted::{Quoted, decoded};
 
 /// Tables whose values are headers, which are secrets unless they are known not to be.
@@ -29,6 +29,35 @@ pub fn masked(text: &str, format: Format) -> String {
     }
     .all(text);
     out
+}
+
+/// The value of something with this name, without its secrets.
+pub(crate) fn value(name: &str, text: &str) -> String {
+    let mut names = Names {
+        name: name.to_owned(),
+        ..Names::default()
+    };
+    names.shown(text)
+}
+
+/// Arguments of a program, without their secrets.
+pub(crate) fn args<'a>(args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut names = Names::default();
+    args.into_iter().map(|text| names.shown(text)).collect()
+}
+
+/// A text that is JSON, or a name and `=` before that, without its secrets; nothing, where it is none.
+fn json(text: &str) -> Option<String> {
+    let is_json = |text: &str| {
+        text.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<serde_json::Value>(text).is_ok()
+    };
+    if is_json(text) {
+        return Some(masked(text, Format::Json));
+    }
+    let (name, value) = text.split_once('=')?;
+    (!is_secret_name(name) && is_json(value))
+        .then(|| format!("{name}={}", masked(value, Format::Json)))
 }
 
 /// What is a word, and what a name, in a text.
@@ -63,13 +92,13 @@ impl Style {
 
     /// The bytes of a comment that the text begins with.
     fn comment(self, text: &str) -> usize {
-        let line = text.find('\n').unwrap_or(text.len());
+        let line = || text.find('\n').unwrap_or(text.len());
         match self {
-            Self::Json if text.starts_with("//") => line,
+            Self::Json if text.starts_with("//") => line(),
             Self::Json if text.starts_with("/*") => {
                 text.find("*/").map_or(text.len(), |at| at + "*/".len())
             }
-            Self::Toml if text.starts_with('#') => line,
+            Self::Toml if text.starts_with('#') => line(),
             _ => 0,
         }
     }
@@ -82,8 +111,8 @@ struct Names {
     name: String,
     /// Is that name's line behind us?
     is_carried: bool,
-    /// Was the word before it an option that takes a secret?
-    is_secret: bool,
+    /// What the word before it, as an option, takes.
+    next: Next,
     /// The lists and tables that are open.
     open: Vec<Open>,
     /// The last table that TOML has begun with a line of its own.
@@ -176,7 +205,7 @@ impl Names {
     fn header(&self, text: &str) -> Option<String> {
         match self.open.last() {
             Some(open) if open.bracket == '[' && open.has_headers => {
-                return Some(mask::header_line(text));
+                return Some(single::header_line(text));
             }
             Some(Open {
                 bracket: '{',
@@ -187,25 +216,35 @@ impl Names {
             }
             _ => {}
         }
-        (self.has_headers() && !self.name.is_empty()).then(|| mask::header(&self.name, text))
+        (self.has_headers() && !self.name.is_empty()).then(|| single::header(&self.name, text))
     }
 
     /// A value as it may be shown. The next one belongs to nothing, or to the option that this one is.
     fn shown(&mut self, text: &str) -> String {
-        let is_option = text.starts_with('-');
-        let is_secret = std::mem::take(&mut self.is_secret) && !is_option;
-        let shown = if is_secret || self.is_all_secret() || self.is_of_pair(text) {
-            mask::value("secret", text)
+        let mut next = std::mem::take(&mut self.next);
+        // What has a name belongs to that.
+        if !self.name.is_empty() {
+            next = Next::Anything;
+        }
+        let mut is_json = false;
+        let shown = if next.is_secret(text) || self.is_all_secret() || self.is_of_pair(text) {
+            single::value("secret", text)
         } else if let Some(header) = self.header(text) {
             header
+        } else if let Some(user) = single::of_user(text).filter(|_| next == Next::User) {
+            user
+        } else if let Some(shown) = json(text) {
+            is_json = true;
+            shown
         } else if NAMED.contains(&self.table()) {
-            mask::text(text)
+            single::text(text)
         } else {
-            mask::value(self.owner(), text)
+            single::value(self.owner(), text)
         };
-        self.is_secret = is_option && !text.contains('=') && is_secret_name(text);
+        self.next = Next::behind(text);
         self.name.clear();
-        if shown == mask::credentials(text) && text.contains(char::is_whitespace) {
+        let has_words = shown.contains(|c: char| c.is_whitespace() || c == '"');
+        if has_words && !is_json {
             return prose(&shown);
         }
         shown
@@ -288,7 +327,7 @@ impl Scan<'_> {
             ']' | '}' if self.style != Style::Prose => {
                 self.names.open.pop();
                 self.names.name.clear();
-                self.names.is_secret = false;
+                self.names.next = Next::Anything;
             }
             '\n' if is_toml && self.names.open.is_empty() => self.names.name.clear(),
             '\n' => self.names.is_carried = true,
@@ -313,7 +352,7 @@ impl Scan<'_> {
             comments: None,
             out: self.out,
         }
-        .all(&mask::credentials(text));
+        .all(&single::credentials(text));
     }
 
     fn quoted(&mut self, quoted: &Quoted<'_>, text: &str) -> usize {
@@ -347,7 +386,14 @@ impl Scan<'_> {
         let after = &rest[word.len()..];
         let joined = word.strip_suffix(|c| style.names(c));
         if joined.is_some() || self.is_name(after) {
-            self.out.push_str(word);
+            match joined.filter(|_| style == Style::Prose) {
+                // Pairs may stand before the name.
+                Some(name) => {
+                    self.out.push_str(&single::text(name));
+                    self.out.push_str(&word[name.len()..]);
+                }
+                None => self.out.push_str(word),
+            }
             self.name(joined.unwrap_or(word));
             return word.len();
         }
@@ -365,9 +411,8 @@ impl Scan<'_> {
         let shown = self.names.shown(word);
         self.out.push_str(&shown);
         // Where a secret without quotes ends is not known.
-        let line = rest.find('\n').unwrap_or(rest.len());
         if of_prose && shown == MASK {
-            line
+            rest.find('\n').unwrap_or(rest.len())
         } else {
             word.len()
         }

@@ -25,7 +25,18 @@ const PARTS: &[&str] = &[
     "signature",
 ];
 /// The same where they are words by themselves: `PIN` is one, `SPINNER` is none.
-const WORDS: &[&str] = &["pass", "pat", "otp", "pin"];
+const WORDS: &[&str] = &[
+    "pass", "pat", "otp", "totp", "pin", "pw", "cred", "creds", "mnemonic",
+];
+/// Words that end like `DBPASS` and are none.
+const PASSING: &[&str] = &[
+    "askpass",
+    "bypass",
+    "compass",
+    "encompass",
+    "surpass",
+    "trespass",
+];
 /// Words that have such a part and are none.
 const HARMLESS: &[&str] = &[
     "author", "authors", "keyboard", "keyword", "keywords", "monkey",
@@ -78,7 +89,10 @@ pub fn is_secret_name(name: &str) -> bool {
         .filter(|word| !HARMLESS.contains(word))
         .collect();
     let joined = kept.join("_");
-    PARTS.iter().any(|part| joined.contains(part)) || kept.iter().any(|word| WORDS.contains(word))
+    PARTS.iter().any(|part| joined.contains(part))
+        || kept
+            .iter()
+            .any(|word| WORDS.contains(word) || word.ends_with("pass") && !PASSING.contains(word))
 }
 
 /// The words of a name, in small letters.
@@ -119,6 +133,14 @@ mod tests {
             "pin",
             "Authorization",
             "client-secret",
+            "DBPASS",
+            "SMTPPASS",
+            "MYSQLPASS",
+            "PGPASS",
+            "PW",
+            "DB_PW",
+            "CREDS",
+            "db-creds",
             "AUTHOR_TOKEN",
             "connectionString",
             "a.pwd",
@@ -140,6 +162,9 @@ mod tests {
             "--keyboard",
             "MONKEY",
             "compass",
+            "GIT_ASKPASS",
+            "BYPASS_PROXY",
+            "PASSIVE",
             "option",
             "LEVEL",
             "bearer_token_env_var",

@@ -1,6 +1,6 @@
 //! Texts in quotes, as the formats of configurations write them: where one ends, what it says, and how it is shown.
 
-use super::{Names, Style, prose};
+use super::{Names, Style};
 use crate::secret::MASK;
 
 /// A text in quotes.
@@ -52,11 +52,11 @@ impl<'t> Quoted<'t> {
     pub(super) fn shown(&self, names: &mut Names) -> String {
         if self.inner.contains('\n') {
             let shown = names.shown(self.inner);
-            if shown == prose(self.inner) {
+            let lines = self.inner.split('\n').count();
+            if shown.split('\n').count() == lines {
                 return shown;
             }
-            let lines = vec![MASK; self.inner.split('\n').count()];
-            return lines.join("\n");
+            return vec![MASK; lines].join("\n");
         }
         let plain = match self.mark.starts_with('"') {
             true => decoded(self.inner),
