@@ -232,6 +232,9 @@ impl Reaching {
                 secrets::variable(name, value);
             }
         }
+        let arguments = command.arguments().iter();
+        let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy()).collect();
+        secrets::arguments(&arguments.iter().map(AsRef::as_ref).collect::<Vec<_>>());
         if self.inherit_env {
             for (name, value) in std::env::vars_os() {
                 if let (Some(name), Some(value)) = (name.to_str(), value.to_str()) {
@@ -260,6 +263,7 @@ impl Reaching {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             headers.push((name.clone(), value.clone()));
         }
+        secrets::address(&url);
         for (name, value) in &headers {
             secrets::header(name, value);
         }

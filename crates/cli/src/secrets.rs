@@ -21,9 +21,24 @@ pub(crate) fn variable(name: &str, value: &str) {
         && has(char::is_ascii_digit)
         && has(char::is_ascii_alphabetic)
         && !has(|c| c.is_whitespace() || matches!(c, '/' | '\\'));
-    if is_unguessable || mask::value(name, value) != value {
+    let shown = mask::value(name, value);
+    if is_unguessable || shown != value {
         keep(value);
     }
+    keep_masked(value, &shown);
+}
+
+/// Arguments that a server gets, and words of a shell in them.
+pub(crate) fn arguments(arguments: &[&str]) {
+    let shown = mask::args(arguments.iter().copied());
+    for (argument, shown) in arguments.iter().zip(&shown) {
+        keep_masked(argument, shown);
+    }
+}
+
+/// An address at which a server is.
+pub(crate) fn address(url: &str) {
+    keep_masked(url, &mask::text(url));
 }
 
 /// A header that a server gets.
@@ -63,6 +78,47 @@ pub(crate) fn keep(value: &str) {
         given.push(value.to_owned());
         // Of two of which one is a part of the other, the whole goes first.
         given.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    }
+}
+
+/// The parts of a text that are masked where it is shown.
+fn keep_masked(text: &str, shown: &str) {
+    let mut pieces = shown.split(MASK).peekable();
+    let begin = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(begin) else {
+        return;
+    };
+    while let Some(piece) = pieces.next() {
+        let end = match pieces.peek() {
+            Some(_) => rest.find(piece),
+            None => rest.ends_with(piece).then(|| rest.len() - piece.len()),
+        };
+        let Some(end) = end else {
+            return keep_part(rest);
+        };
+        let part = &rest[..end];
+        keep_part(part);
+        // Of a user and a password before a host what matters.
+        if piece.starts_with('@')
+            && let Some((_, password)) = part.split_once(':')
+        {
+            keep(password);
+        }
+        rest = &rest[end + piece.len()..];
+    }
+}
+
+/// What is masked, and the words in it that are no words of a language: where it ends among others is not known.
+fn keep_part(part: &str) {
+    let part = part.trim_matches(|c: char| c.is_whitespace() || ";,\"'".contains(c));
+    if ["true", "false", "null", "none"].contains(&part) {
+        return;
+    }
+    keep(part);
+    for word in part.split_whitespace() {
+        if word.contains(|c: char| c.is_ascii_digit()) {
+            keep(word);
+        }
     }
 }
 
@@ -192,6 +248,18 @@ mod tests {
         ] {
             variable(name, value);
         }
+        arguments(&[
+            "-c",
+            "export KEY=swordfish; curl -u ada:lovelace1 x; run --password -hush",
+            "--token",
+            "openup",
+            "postgres://u:hunt#er3@h/d",
+            "{\"api_key\": \"jay-son\", \"keys\": [\"of-list\"]}",
+            "AUTH=true",
+            "plain",
+        ]);
+        variable("NOTE", "a: b\napi_key: of-lines1 and more");
+        address("https://a.example/mcp?key=of-address");
         header("Authorization", "Bearer opensesame");
         header("Accept", "text/plain");
         for (said, want) in [
@@ -200,6 +268,14 @@ mod tests {
             ("0123456789abcdefghij", "****"),
             ("cannot reach postgres://u:p4ss@h/db", "cannot reach ****"),
             ("opensesame is no key", "**** is no key"),
+            (
+                "swordfish, lovelace1 of ada, -hush!",
+                "****, **** of ada, ****!",
+            ),
+            ("openup jay-son of-list", "**** **** ****"),
+            ("no hunt#er3 for u", "no **** for u"),
+            ("of-lines1 of-address", "**** ****"),
+            ("plain true curl export -c x", "plain true curl export -c x"),
             ("level debug, text/plain, 12", "level debug, text/plain, 12"),
         ] {
             assert_eq!(hidden(said), want);

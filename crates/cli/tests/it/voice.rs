@@ -325,6 +325,32 @@ fn secrets_are_masked_before_what_is_said_is_quoted() {
     assert!(err.contains("line: \"junk ****\""), "{err}");
 }
 
+/// Arguments hold secrets as variables do, and servers say them again.
+// req: S-SECRETS
+#[test]
+fn secrets_of_arguments_are_masked_in_what_a_server_says() {
+    let place = Place::new();
+    let script =
+        "export API_KEY=hunter2abc; echo key $API_KEY pass $DBPASS word $4 url $URL >&2; exit 1";
+    place.write(
+        "polyport.toml",
+        &format!(
+            "[servers.a]\ncommand = 'sh'\nargs = ['-c', '{script}', 'x', '1', '2', '--user', 'ada:hunter2def']\n\
+             env = {{ DBPASS = 'hunter2ghi', URL = 'postgres://u:hunt#er2jkl@h/d' }}\n"
+        ),
+    );
+    for options in [&[][..], &["--json"], &["-v"]] {
+        let (code, out, err) = run(&place, &[&["ls", "a"], options].concat());
+        assert_eq!(code, 4, "{err}");
+        let said = format!("{out}{err}");
+        let is_hidden = !said.contains("hunt");
+        assert!(
+            is_hidden && said.contains("key **** pass **** word ada:**** url ****"),
+            "{said}"
+        );
+    }
+}
+
 /// The line that a hint names is one that works.
 // req: S-HELP
 #[test]
