@@ -39,8 +39,26 @@ const PASSING: &[&str] = &[
 ];
 /// Words that have such a part and are none.
 const HARMLESS: &[&str] = &[
-    "author", "authors", "keyboard", "keyword", "keywords", "monkey",
+    "author",
+    "authorities",
+    "authority",
+    "authors",
+    "hockey",
+    "hotkey",
+    "hotkeys",
+    "keyboard",
+    "keycloak",
+    "keyspace",
+    "keyspaces",
+    "keyword",
+    "keywords",
+    "monkey",
+    "tokenizer",
+    "tokenizers",
+    "turkey",
 ];
+/// Whole names of what is told of data and clients.
+const HARMLESS_NAMES: &[&str] = &["foreign_key", "primary_key", "sort_key"];
 /// Last words of names that say what is told of a secret, where that is not the secret itself: `AUTH_MODE`, `KEY_FILE`.
 const TOLD: &[&str] = &[
     "alg",
@@ -50,7 +68,9 @@ const TOLD: &[&str] = &[
     "count",
     "dir",
     "disabled",
+    "domain",
     "enabled",
+    "endpoint",
     "expiry",
     "file",
     "host",
@@ -62,10 +82,15 @@ const TOLD: &[&str] = &[
     "name",
     "path",
     "port",
+    "realm",
     "size",
+    "sock",
+    "socket",
     "timeout",
     "ttl",
     "type",
+    "uri",
+    "url",
     "version",
 ];
 /// Words beside which several of something are counted: `MAX_TOKENS`, `tokensPerMinute`.
@@ -78,7 +103,11 @@ pub fn is_secret_name(name: &str) -> bool {
         return false;
     }
     let words = words(name);
-    let is_told = words.last().is_some_and(|last| TOLD.contains(&&**last));
+    let is_told = words.last().is_some_and(|last| TOLD.contains(&&**last))
+        || words.ends_with(&["client".to_owned(), "id".to_owned()])
+        || HARMLESS_NAMES.contains(&&*words.join("_"))
+        // Nothing stands behind `--no-auth`.
+        || words.first().is_some_and(|first| first == "no");
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&&**word));
     if is_told || has(AMOUNTS) && has(&["keys", "sessions", "tokens"]) {
         return false;
@@ -118,72 +147,104 @@ fn words(name: &str) -> Vec<String> {
 mod tests {
     use super::is_secret_name;
 
+    const SECRETS: &[&str] = &[
+        "API_KEY",
+        "apiKey",
+        "--token",
+        "DB_PASS",
+        "dbPass",
+        "PASSCODE",
+        "GITHUB_PAT",
+        "OTP",
+        "pin",
+        "Authorization",
+        "client-secret",
+        "DBPASS",
+        "SMTPPASS",
+        "MYSQLPASS",
+        "PGPASS",
+        "PW",
+        "DB_PW",
+        "CREDS",
+        "db-creds",
+        "AUTHOR_TOKEN",
+        "connectionString",
+        "a.pwd",
+        // Of somebody who is called so.
+        "MAX_TOKEN",
+        "ACCESS_TOKENS",
+        "tokens",
+        "MODE_KEY",
+        "AUTH",
+        "FILE_TOKEN",
+        "SESSION",
+        "SESSION_ID",
+        "OAUTH_CLIENT_SECRET",
+        "KEYCLOAK_PASSWORD",
+        "COSMOS_PRIMARY_KEY",
+        "KEY",
+        "AUTHORIZATION",
+        "OAUTH",
+        "URL_KEY",
+    ];
+    const HARMLESS: &[&str] = &[
+        "SPINNER",
+        "PATH",
+        "author",
+        "--keyboard",
+        "MONKEY",
+        "compass",
+        "GIT_ASKPASS",
+        "BYPASS_PROXY",
+        "PASSIVE",
+        "option",
+        "LEVEL",
+        "bearer_token_env_var",
+        "MAX_TOKENS",
+        "maxOutputTokens",
+        "--max-tokens",
+        "TOKENS_PER_MINUTE",
+        "MIN_SESSIONS",
+        "TOKEN_LIMIT",
+        "AUTH_MODE",
+        "authType",
+        "AUTH_ENABLED",
+        "SESSION_TIMEOUT",
+        "PRIVATE_KEY_PATH",
+        "--key-file",
+        "JWT_ALGORITHM",
+        "TOKENIZERS_PARALLELISM",
+        "OAUTH_CLIENT_ID",
+        "oauthClientId",
+        "AUTH0_DOMAIN",
+        "KEYCLOAK_REALM",
+        "KEYCLOAK_URL",
+        "AUTH_URL",
+        "AUTHORITY",
+        "TOKEN_URL",
+        "tokenUri",
+        "TOKEN_ENDPOINT",
+        "COOKIE_DOMAIN",
+        "KEYSPACE",
+        "--keyspace",
+        "HOTKEYS",
+        "TURKEY",
+        "HOCKEY_TEAM",
+        "PRIMARY_KEY",
+        "--sort-key",
+        "--no-auth",
+        "SSH_AUTH_SOCK",
+        "",
+        "é",
+    ];
+
     // req: S-SHOWN
     #[test]
     fn names_of_secrets_are_known_by_their_words() {
-        for name in [
-            "API_KEY",
-            "apiKey",
-            "--token",
-            "DB_PASS",
-            "dbPass",
-            "PASSCODE",
-            "GITHUB_PAT",
-            "OTP",
-            "pin",
-            "Authorization",
-            "client-secret",
-            "DBPASS",
-            "SMTPPASS",
-            "MYSQLPASS",
-            "PGPASS",
-            "PW",
-            "DB_PW",
-            "CREDS",
-            "db-creds",
-            "AUTHOR_TOKEN",
-            "connectionString",
-            "a.pwd",
-            // Of somebody who is called so.
-            "MAX_TOKEN",
-            "ACCESS_TOKENS",
-            "tokens",
-            "MODE_KEY",
-            "AUTH",
-            "FILE_TOKEN",
-            "SESSION",
-        ] {
+        for name in SECRETS {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in [
-            "SPINNER",
-            "PATH",
-            "author",
-            "--keyboard",
-            "MONKEY",
-            "compass",
-            "GIT_ASKPASS",
-            "BYPASS_PROXY",
-            "PASSIVE",
-            "option",
-            "LEVEL",
-            "bearer_token_env_var",
-            "MAX_TOKENS",
-            "maxOutputTokens",
-            "--max-tokens",
-            "TOKENS_PER_MINUTE",
-            "MIN_SESSIONS",
-            "TOKEN_LIMIT",
-            "AUTH_MODE",
-            "authType",
-            "AUTH_ENABLED",
-            "SESSION_TIMEOUT",
-            "PRIVATE_KEY_PATH",
-            "--key-file",
-            "JWT_ALGORITHM",
-            "",
-            "é",
-        ] {
+        for name in HARMLESS {
             assert!(!is_secret_name(name), "{name}");
         }
     }

@@ -70,6 +70,16 @@ fn secrets_are_not_shown() {
     assert_eq!(header("Accept", "x"), "x");
     assert_eq!(header("X-Tenant", "x"), MASK);
     assert_eq!(value("LEVEL", "debug"), "debug");
+    for name in ["X-Api-Version", "accept-language", "Accept-Encoding"] {
+        assert_eq!(header(name, "x"), "x");
+    }
+    // What an address says of itself is masked under harmless names, too.
+    assert_eq!(
+        value("TOKEN_URL", "https://u:p@h/?key=x"),
+        "https://****@h/?key=****"
+    );
+    let harmless = ["--keyspace", "a", "--sort-key", "b", "--no-auth", "c"];
+    assert_eq!(args(harmless), harmless);
 }
 
 /// Arguments, and what is shown of them.
