@@ -150,6 +150,8 @@ const USED: &[&str] = &[
     "includeTools",
 ];
 const UNUSED: &[&str] = &["disabled_tools", "disabledTools", "excludeTools"];
+/// What says what is spoken at an address.
+const KIND: &[&str] = &["type", "transport", "transportType"];
 const ENV_FILE: &[&str] = &["env_file", "envFile"];
 
 /// Reads entries of one file.
@@ -160,8 +162,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) below: &'a str,
     /// Are variables named without a dollar?
     pub(crate) bare: bool,
-    /// Is `url` by itself an address of the older HTTP with SSE?
-    pub(crate) url_is_sse: bool,
+    /// Is `url` by itself an address of the older HTTP with SSE? Nothing: it may be.
+    pub(crate) url_is_sse: Option<bool>,
 }
 
 impl Reader<'_> {
@@ -181,11 +183,11 @@ impl Reader<'_> {
             (Some(command), Some((word, url))) if !is_blank(command) && !is_blank(url) => {
                 let fault = self.fault(name, "", node.line, "says both a command and a url".into());
                 match node.get("type").and_then(Node::text) {
-                    Some(kind) if LOCAL.contains(&kind) => {
+                    Some(kind) if is_one_of(LOCAL, kind) => {
                         doubts.push(fault.hint(format!("its type is {kind}: leave out {word}")));
                         Way::Command(self.start(name, node, command)?)
                     }
-                    Some(kind) if REMOTE.contains(&kind) => {
+                    Some(kind) if is_one_of(REMOTE, kind) => {
                         doubts
                             .push(fault.hint(format!("its type is {kind}: leave out the command")));
                         Way::Url(self.remote(name, node, word, url)?)
@@ -253,17 +255,17 @@ impl Reader<'_> {
     }
 
     fn remote(&self, name: &str, node: &Node, word: &str, url: &Node) -> Result<Remote, Fault> {
+        let kinds = KIND.iter().filter_map(|word| some(node, word)?.text());
+        // Some address, as one host says of each.
+        let mut kinds = kinds.filter(|kind| *kind != "remote");
         Ok(Remote {
             url: self.text(name, word, url)?,
             headers: self.headers(name, node)?,
-            is_sse: match some(node, "type").and_then(Node::text) {
-                // Some address, as one host says of each.
-                None | Some("remote") => match word {
-                    "httpUrl" => Some(false),
-                    "url" if self.url_is_sse => Some(true),
-                    _ => None,
-                },
-                Some(kind) => Some(kind == "sse"),
+            is_sse: match (kinds.next(), word) {
+                (Some(kind), _) => Some(kind.eq_ignore_ascii_case("sse")),
+                (None, "httpUrl") => Some(false),
+                (None, "url") => self.url_is_sse,
+                _ => None,
             },
         })
     }
@@ -460,6 +462,10 @@ fn first<'n>(node: &'n Node, words: &[&'static str]) -> Option<(&'static str, &'
     words
         .iter()
         .find_map(|word| some(node, word).map(|found| (*word, found)))
+}
+
+fn is_one_of(kinds: &[&str], kind: &str) -> bool {
+    kinds.iter().any(|known| known.eq_ignore_ascii_case(kind))
 }
 
 fn some<'n>(node: &'n Node, word: &str) -> Option<&'n Node> {

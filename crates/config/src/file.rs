@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::entry::{Entry, Reader};
 use crate::fault::{Fault, nearest};
-use crate::hosts::HostFile;
+use crate::hosts::{HostFile, may_speak_sse};
 use crate::node::{Format, Node};
 use crate::places::Places;
 
@@ -143,8 +143,11 @@ impl Servers {
                 file,
                 below: &below,
                 bare: names[0] == "mcp",
-                // Gemini CLI, for which `httpUrl` is an address of Streamable HTTP.
-                url_is_sse: file.ends_with(".gemini/settings.json"),
+                // For Gemini CLI `httpUrl` is an address of Streamable HTTP.
+                url_is_sse: match file.ends_with(".gemini/settings.json") {
+                    true => Some(true),
+                    false => (!may_speak_sse(names)).then_some(false),
+                },
             };
             let earlier: BTreeSet<String> = servers.names().map(str::to_owned).collect();
             let mut here = BTreeSet::new();

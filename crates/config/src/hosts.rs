@@ -428,6 +428,16 @@ pub(crate) fn holds_servers(table: &str) -> bool {
     files.any(|file| file.keys.last() == Some(&table))
 }
 
+/// May a host that has its servers in this table speak the older HTTP with SSE?
+pub(crate) fn may_speak_sse(table: &[&str]) -> bool {
+    let mut hosts = HOSTS.iter().filter(|host| {
+        let addresses = host.shape.url.is_some();
+        addresses && host.files.iter().any(|file| file.keys == table)
+    });
+    let speaks = |host: &Host| host.shape.url.as_ref().is_some_and(|url| url.sse.is_some());
+    hosts.clone().next().is_none() || hosts.any(speaks)
+}
+
 impl Host {
     /// Its files on this machine, each with its path; whether they exist or not.
     pub fn files(

@@ -66,6 +66,10 @@ pub fn written(shape: &Shape, entry: &Entry<String>) -> Result<Json, String> {
                 (Some(true), Some(sse)) => sse,
                 // Hosts do not find out what their type says, and so the address has to tell.
                 (None, Some(sse)) if ends_in_sse(&remote.url) => sse,
+                // Without its type it would be taken for what its address looks like.
+                (Some(false), Some((_, Some("sse")))) if ends_in_sse(&remote.url) => {
+                    (url.url, url.kind.or(Some("http")))
+                }
                 _ => (url.url, url.kind),
             };
             if let Some(kind) = kind {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use polyport_config::{HOSTS, Remote, Servers, Way, written};
+use polyport_config::{Format, HOSTS, Remote, Servers, Way, written};
 
 use super::*;
 
@@ -106,52 +106,100 @@ fn addresses_are_written_as_each_host_writes_them() {
     golden("addresses.txt", &shown);
 }
 
+/// Addresses as hosts write them, and whether HTTP with SSE is spoken there.
+const ADDRESSES: &[(&str, &str, Option<bool>)] = &[
+    (
+        "claude-code",
+        r#"{"type": "sse", "url": "http://a/"}"#,
+        Some(true),
+    ),
+    (
+        "claude-code",
+        r#"{"type": "http", "url": "http://a/"}"#,
+        Some(false),
+    ),
+    (
+        "vscode",
+        r#"{"type": "sse", "url": "http://a/"}"#,
+        Some(true),
+    ),
+    ("cursor", r#"{"url": "http://a/"}"#, None),
+    ("windsurf", r#"{"serverUrl": "http://a/"}"#, None),
+    (
+        "opencode",
+        r#"{"type": "remote", "url": "http://a/"}"#,
+        None,
+    ),
+    (
+        "claude-code",
+        r#"{"type": "SSE", "url": "http://a/"}"#,
+        Some(true),
+    ),
+    (
+        "cursor",
+        r#"{"transport": "sse", "url": "http://a/"}"#,
+        Some(true),
+    ),
+    (
+        "windsurf",
+        r#"{"transportType": "sse", "serverUrl": "http://a/"}"#,
+        Some(true),
+    ),
+    (
+        "cursor",
+        r#"{"transport": "streamable-http", "url": "http://a/sse"}"#,
+        Some(false),
+    ),
+    (
+        "opencode",
+        r#"{"type": "remote", "transport": "sse", "url": "http://a/"}"#,
+        Some(true),
+    ),
+    // Those speak no SSE, whatever the address looks like.
+    ("zed", r#"{"url": "http://a/sse"}"#, Some(false)),
+    ("codex", r#"{ url = "http://a/sse" }"#, Some(false)),
+    ("gemini", r#"{"url": "http://a/"}"#, Some(true)),
+    ("gemini", r#"{"httpUrl": "http://a/"}"#, Some(false)),
+    (
+        "gemini",
+        r#"{"type": "http", "url": "http://a/"}"#,
+        Some(false),
+    ),
+];
+
 /// What a host says of an address is what is read there, and what another host is told of it.
 #[test]
 fn the_older_http_stays_what_it_is_from_host_to_host() {
-    for (host, entry, want) in [
-        (
-            "claude-code",
-            r#"{"type": "sse", "url": "http://a/"}"#,
-            Some(true),
-        ),
-        (
-            "claude-code",
-            r#"{"type": "http", "url": "http://a/"}"#,
-            Some(false),
-        ),
-        (
-            "vscode",
-            r#"{"type": "sse", "url": "http://a/"}"#,
-            Some(true),
-        ),
-        ("cursor", r#"{"url": "http://a/"}"#, None),
-        ("windsurf", r#"{"serverUrl": "http://a/"}"#, None),
-        (
-            "opencode",
-            r#"{"type": "remote", "url": "http://a/"}"#,
-            None,
-        ),
-        ("gemini", r#"{"url": "http://a/"}"#, Some(true)),
-        ("gemini", r#"{"httpUrl": "http://a/"}"#, Some(false)),
-        (
-            "gemini",
-            r#"{"type": "http", "url": "http://a/"}"#,
-            Some(false),
-        ),
-    ] {
+    for (host, entry, want) in ADDRESSES.iter().copied() {
         let machine = Machine::new();
         let host = polyport_config::host(host).unwrap();
         let about = &host.files[0];
         let file = machine.place(host, about).file;
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         let keys = about.keys(&machine.places);
-        fs::write(&file, format!("{{{:?}: {{\"shop\": {entry}}}}}", keys[0])).unwrap();
+        let text = match host.shape.format {
+            Format::Json => format!("{{{:?}: {{\"shop\": {entry}}}}}", keys[0]),
+            Format::Toml => format!("[{}]\nshop = {entry}", keys[0]),
+        };
+        fs::write(&file, text).unwrap();
         let read = Servers::of_host(about, &file, &machine.places).unwrap();
         let Way::Url(remote) = read.get("shop").unwrap().way else {
             panic!("{entry} is an address");
         };
         assert_eq!(remote.is_sse, want, "{}: {entry}", host.id);
+        // Nor is it another one in a plain file.
+        let plain = polyport_config::host("mcp-json").unwrap();
+        let mut given = ours();
+        given.way = Way::Url(Remote {
+            url: remote.url.text,
+            headers: Vec::new(),
+            is_sse: remote.is_sse,
+        });
+        let is = written(&plain.shape, &given).unwrap();
+        let kind = is.get("type").and_then(|kind| kind.as_str());
+        assert_eq!(kind == Some("sse"), want == Some(true), "{}: {is}", host.id);
+        let is_named = entry.contains("/sse");
+        assert_eq!(kind == Some("http"), is_named, "{}: {is}", host.id);
     }
 }
 
