@@ -121,14 +121,13 @@ impl Bound {
         self.serve_on(stop, &Threads::none()).await
     }
 
-    /// The same with the connections dealt out among these threads and that of the runtime in which this is, which should have one thread
-    /// only.
+    /// The same with the connections dealt out among these threads, if there are any. The runtime in which this is then takes them in, and
+    /// one thread is enough for that.
     pub async fn serve_on(self, mut stop: Stop, threads: &Threads) -> Ended {
         polyport_rt::heap::keep_warm();
         let limits = &self.endpoint.0.service.limits;
         let room = Arc::new(Semaphore::new(limits.connections));
         let mut connections = JoinSet::new();
-        let here = Arc::new(());
         let mut sweep = tokio::time::interval(Duration::from_secs(30));
         loop {
             tokio::select! {
@@ -139,11 +138,10 @@ impl Bound {
                 accepted = accept(&self.listener, &room, limits.response_write) => {
                     let Some((stream, permit)) = accepted else { continue };
                     let (endpoint, stop) = (self.endpoint.clone(), stop.clone());
-                    let Some(seat) = threads.seat(Arc::strong_count(&here) - 1) else {
-                        let seat = here.clone();
+                    let Some(seat) = threads.seat() else {
                         connections.spawn(async move {
                             connection(endpoint, stream, stop).await;
-                            drop((permit, seat));
+                            drop(permit);
                         });
                         continue;
                     };

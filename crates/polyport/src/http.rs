@@ -4,8 +4,8 @@
 //! - [`endpoint`]: a service for the router of an axum application, or of any other of tower's kind.
 //! - [`bind`]: other addresses, a stop of your own.
 //! - [`Config`]: paths, sessions, which hosts and web pages may call, who asks.
-//! - [`Threads`]: for many small calls, a thread for each processor, to which connections stay; a call costs about a third less there
-//!   than on a runtime of many threads.
+//! - [`Threads`]: for many small calls, a thread for each processor, to which connections stay. It saves the more the more parts a call has:
+//!   a call that is passed on to another server costs the processor about a third less than on a runtime of many threads.
 //!
 //! ```no_run
 //! # use polyport::{Server, Stop, http};

@@ -30,18 +30,18 @@ pub struct Seat {
 }
 
 impl Threads {
-    /// None: all is done on the thread of the caller.
+    /// None: all is done on the runtime of the caller.
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// So many as there are processors, with that of the caller.
+    /// So many as there are processors. That of the caller takes connections in and hears signals, so that a call that blocks its thread
+    /// holds up neither.
     ///
     /// # Errors
     /// The system gives no more threads or files.
     pub fn of_processors() -> io::Result<Self> {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        Self::new(processors - 1)
+        Self::new(thread::available_parallelism().map_or(1, usize::from))
     }
 
     /// So many.
@@ -55,11 +55,11 @@ impl Threads {
             .map(Self)
     }
 
-    /// A place where the fewest are; none: on the thread of the caller, where so many are already.
-    pub fn seat(&self, here: usize) -> Option<Seat> {
-        let taken = |thread: &&Thread| Arc::strong_count(&thread.taken) - 1;
+    /// A place where the fewest are; none: there are no threads.
+    pub fn seat(&self) -> Option<Seat> {
+        let taken = |thread: &&Thread| Arc::strong_count(&thread.taken);
         let thread = self.0.iter().min_by_key(taken)?;
-        (taken(&thread) < here).then(|| Seat {
+        Some(Seat {
             handle: thread.handle.clone(),
             _taken: thread.taken.clone(),
         })
@@ -107,33 +107,30 @@ mod tests {
     #[tokio::test]
     async fn each_goes_where_the_fewest_are() {
         let threads = Threads::new(2).unwrap();
-        let mut here = 0;
-        let mut seats = Vec::new();
-        for _ in 0..9 {
-            match threads.seat(here) {
-                Some(seat) => seats.push(seat),
-                None => here += 1,
-            }
-        }
-        assert_eq!((here, seats.len()), (3, 6));
-        let mut names = Vec::new();
-        for seat in &seats {
+        let name = async |seat: &Seat| {
             let named = async { thread::current().name().map(str::to_owned) };
-            names.push(seat.handle().spawn(named).await.unwrap().unwrap());
-        }
-        names.sort();
+            seat.handle().spawn(named).await.unwrap().unwrap()
+        };
+        let mut seats: Vec<_> = (0..6).map(|_| threads.seat().unwrap()).collect();
         let (first, second) = ("polyport-1", "polyport-2");
-        assert_eq!(names, [first, first, first, second, second, second]);
+        for (nth, seat) in seats.iter().enumerate() {
+            assert_eq!(name(seat).await, if nth % 2 == 0 { first } else { second });
+        }
         // Who leaves makes room.
-        seats.drain(..2);
-        assert!(threads.seat(here).is_some());
-        assert!(Threads::none().seat(here).is_none());
+        let kept = seats[0].handle().id();
+        seats.retain(|seat| seat.handle().id() == kept);
+        for _ in 0..3 {
+            let seat = threads.seat().unwrap();
+            assert_eq!(name(&seat).await, second);
+            seats.push(seat);
+        }
+        assert!(Threads::none().seat().is_none());
     }
 
     #[tokio::test]
     async fn what_runs_there_ends_with_them() {
         let threads = Threads::new(1).unwrap();
-        let seat = threads.seat(1).unwrap();
+        let seat = threads.seat().unwrap();
         let running = seat.handle().spawn(std::future::pending::<()>());
         drop(threads);
         assert!(running.await.unwrap_err().is_cancelled());

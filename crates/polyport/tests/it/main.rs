@@ -39,6 +39,8 @@ mod schemas;
 mod square;
 mod steps;
 mod tasks;
+#[cfg(feature = "http-client")]
+mod threads;
 mod tools;
 #[cfg(feature = "http-client")]
 mod unknown;
