@@ -426,3 +426,12 @@ async fn v_404_v_502_an_answer_that_nests_too_deeply_or_says_a_thing_twice_fails
         assert_eq!(call(&client).await.unwrap(), "done", "{shown}");
     }
 }
+
+// req: S-GONE
+#[tokio::test]
+async fn a_server_that_closes_its_input_is_told_of_long_before_the_time_is_over() {
+    let deaf = Command::new("sh").args(["-c", "exec <&-; exec sleep 100"]);
+    let connecting = tokio::time::timeout(LONG, Connect::command(deaf).connect());
+    let error = connecting.await.expect("it does not hang").unwrap_err();
+    assert!(error.to_string().contains("closed its input"), "{error}");
+}

@@ -1,6 +1,6 @@
 //! Carries messages as lines over a stream.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{CallError, Carrier, Inbox, MAX_ANSWER, Outgoing};
 use crate::handler::BoxFuture;
@@ -26,6 +26,11 @@ struct LineCarrier {
     writing: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// How long what a peer has said already may take to come once it takes nothing more.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// What is said of one that takes nothing and says nothing more.
+const TAKES_NOTHING: &str = "it has closed its input, and takes nothing more";
+
 /// Begins to read and to write.
 pub(super) fn carry(
     inbox: Inbox,
@@ -33,8 +38,13 @@ pub(super) fn carry(
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Arc<dyn Carrier> {
     let (out, queue) = mpsc::channel(MAX_QUEUED);
-    let reading = tokio::spawn(read(inbox, Box::new(reader))).abort_handle();
-    let writing = tokio::spawn(write(queue, Box::new(writer)));
+    let reading = tokio::spawn(read(inbox.clone(), Box::new(reader))).abort_handle();
+    let writing = tokio::spawn(async move {
+        if write(queue, Box::new(writer)).await.is_err() {
+            sleep(LAST_WORDS).await;
+            inbox.part(TAKES_NOTHING);
+        }
+    });
     Arc::new(LineCarrier {
         out: Mutex::new(Some(out)),
         reading,
@@ -148,17 +158,22 @@ async fn read(inbox: Inbox, mut reader: Box<dyn AsyncRead + Unpin + Send>) {
     inbox.close();
 }
 
-/// Writes what is queued until the connection ends or nobody can queue more.
-async fn write(mut queue: mpsc::Receiver<Vec<u8>>, mut writer: Box<dyn AsyncWrite + Unpin + Send>) {
+/// Writes what is queued until nobody can queue more.
+///
+/// # Errors
+/// The peer takes nothing more.
+async fn write(
+    mut queue: mpsc::Receiver<Vec<u8>>,
+    mut writer: Box<dyn AsyncWrite + Unpin + Send>,
+) -> io::Result<()> {
     while let Some(mut message) = queue.recv().await {
         message.push(b'\n');
-        if writer.write_all(&message).await.is_err() {
-            return;
-        }
-        if queue.is_empty() && writer.flush().await.is_err() {
-            return;
+        writer.write_all(&message).await?;
+        if queue.is_empty() {
+            writer.flush().await?;
         }
     }
     // What has an end of its own says so.
     let _ = writer.shutdown().await;
+    Ok(())
 }
