@@ -33,6 +33,7 @@ mod relayed;
 #[cfg(feature = "http-client")]
 mod reopened;
 mod resources;
+#[cfg(all(feature = "http-client", feature = "ws"))]
 mod said;
 mod schemas;
 #[cfg(all(feature = "http-client", feature = "ws"))]

@@ -3,6 +3,7 @@
 use http_body_util::{BodyExt, Full};
 use polyport::client::Connect;
 use polyport::http::{Config, Endpoint, HeaderParam, ParamKind};
+#[cfg(feature = "http-client")]
 use polyport::testing::connect_to;
 use polyport::{ClientFacts, Envelope, Era, Raw, Revision, Revisions, Server, Service, Tool};
 use serde_json::{Value, json};

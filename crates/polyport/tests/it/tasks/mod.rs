@@ -4,6 +4,7 @@ mod bounds;
 mod client;
 mod core;
 mod extension;
+#[cfg(feature = "http-client")]
 mod malformed;
 mod owners;
 mod supports;
